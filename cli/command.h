@@ -28,6 +28,7 @@ Command add_evaluate(App& app);
 Command add_inspect(App& app);
 Command add_describe(App& app);
 Command add_convert(App& app);
+Command add_shortlist(App& app);
 Command add_plot(App& app);
 Command add_bench(App& app);
 

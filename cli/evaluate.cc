@@ -34,7 +34,7 @@ Lines names_of_systems(const Lines& paths) {
 
 struct EvaluateCommand {
   Lines models, hypotheses, references, outputs;  // folders and files
-  std::string input, page, page_system;
+  std::string input, page, page_system, shortlist;
   InferenceOptions held;
   TranslateOptions options;
   std::vector<Option*> flags;  // of the options
@@ -59,6 +59,7 @@ struct EvaluateCommand {
                                    {.file = data.source_file,
                                     .options = [&](const auto& defaults) { return given_over(defaults); },
                                     .held = held,
+                                    .shortlist = shortlist,
                                     .quiet = quiet});
       if (files.empty()) continue;
       for (const std::string& line : systems[i].lines) files[i]->print(line + "\n");
@@ -282,6 +283,7 @@ Command add_evaluate(App& parent) {
   app.add_flag("--json", c->json, "print JSON");
   c->flags = decoding_flags(app, c->options, {.headings = {"Search", "Input and output", "General"}});
   quiet_flag(app, c->quiet);
+  flag(app, "--shortlist", c->shortlist, "of each --model, as in qkv translate", "FILE")->group("Search");
   weight_flags(app, c->held);
   cache_flag(app, c->held);
   threads_flag(app, c->threads);

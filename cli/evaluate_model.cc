@@ -11,7 +11,8 @@ namespace qkv::cli {
 
 std::vector<std::string> translations_to_evaluate(const std::string& model, std::span<const std::string> sources,
                                                   const ModelToEvaluate& how) {
-  const Translator translator = open_translator("evaluate", model, how.held);
+  Translator translator = open_translator("evaluate", model, how.held);
+  if (!how.shortlist.empty()) translator.use_shortlist(how.shortlist);
   const TranslateOptions options = how.options(translator.defaults());
   check_options(options);
   if (!how.quiet)

@@ -17,6 +17,7 @@ struct ModelToEvaluate {
   std::string file;                                                           // of the sources, in messages
   std::function<TranslateOptions(const TranslateOptions& defaults)> options;  // for the defaults of the model
   InferenceOptions held;
+  std::string shortlist = {};  // a file, as of qkv translate; empty: none
   bool quiet = false;
 };
 

@@ -19,7 +19,7 @@ namespace qkv::cli {
 namespace {
 
 struct TranslateCommand {
-  std::string model, input = "-", output = "-", terms;
+  std::string model, input = "-", output = "-", terms, shortlist;
   std::vector<std::string> sentences;  // given as arguments
   InferenceOptions held;
   TranslateOptions options;
@@ -33,7 +33,8 @@ struct TranslateCommand {
     check_options(options);  // before anything is read
     const std::vector<Term> given_terms = terms.empty() ? std::vector<Term>() : read_terms(terms);
     Timings timings;
-    const Translator translator = open_translator("translate", model, held);
+    Translator translator = open_translator("translate", model, held);
+    if (!shortlist.empty()) translator.use_shortlist(shortlist);
     timings.model_read();
     set_defaults(options, translator.defaults(), flags);
     options.terms = given_terms;
@@ -145,6 +146,11 @@ Command add_translate(App& parent) {
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
   c->flags = decoding_flags(app, c->options, {.notes = {{"n-best", "; each list ends with a blank line"}}});
+  flag(app, "--shortlist", c->shortlist,
+       "translations consist of the tokens that this shortlist, made by qkv shortlist, has for the tokens of their "
+       "sentences: faster; scores are higher than without",
+       "FILE")
+      ->group("Search");
   app.group("Output of a line");
   app.add_flag("--target-prefix", c->prefixes,
                "lines are SENTENCE TAB PREFIX: the whole words that the translation begins with");
@@ -167,7 +173,8 @@ Command add_translate(App& parent) {
       "  qkv translate -m my-model \"I am cold.\" \"Go on.\"\n"
       "  qkv translate -m my-model -i sentences.txt -o translations.txt --beam 8\n"
       "  qkv translate -m my-model --n-best 3 --scores < sentences.txt\n"
-      "  qkv translate -m my-model --terms terms.tsv -i sentences.txt");
+      "  qkv translate -m my-model --terms terms.tsv -i sentences.txt\n"
+      "  qkv translate -m my-model --shortlist my-model.shortlist -i sentences.txt");
   return {&app, [c] { return c->run(); }};
 }
 

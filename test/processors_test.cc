@@ -89,6 +89,23 @@ TEST_P(ProcessorsCross, ModelHasTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Variants, ProcessorsSelf, testing::ValuesIn(sample_variants(AttentionUse::encoder)));
 INSTANTIATE_TEST_SUITE_P(Variants, ProcessorsCross, testing::ValuesIn(sample_variants(AttentionUse::cross)));
 
+TEST(Processors, AnswersOfCandidatesHaveTheSameBits) {
+  const Tensor source = random_ids({3, 21}, 37, 1);
+  const std::vector<int32_t> lengths = {21, 9, 14};
+  const std::vector<std::vector<int32_t>> candidates = {{4, 9, 30, 36}, {5, 6, 7, 8, 9, 10, 11}, {20, 3}};
+  const auto answer_bits = [&] {
+    const Transformer model(small(), 7);  // packs its weights for this set
+    Bits bits;
+    for (const auto& answers :
+         search(model, source, lengths, {.beam = 3, .max_length = 12}, {.candidates = candidates})) {
+      bits.insert(bits.end(), answers[0].ids.begin(), answers[0].ids.end());
+      bits.push_back(std::bit_cast<uint64_t>(answers[0].log_probability));
+    }
+    return bits;
+  };
+  expect_same_on_every_set(answer_bits);
+}
+
 // Attention alone, with the scores that sum across lanes, at lengths around the widths of tiles and vectors.
 TEST(Processors, AttentionHasTheSameBits) {
   struct Lengths {

@@ -125,14 +125,16 @@ class Translator:
         weights: WeightFormat | None = None,
         map: bool = False,
         cache: CacheFormat = "f32",
+        shortlist: str | os.PathLike[str] | None = None,
     ) -> None:
         """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory
         of "f32", "int8" a quarter, "q4_k" a seventh.
         map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
         The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
-        cache: the numbers that keys and values of earlier tokens are held as."""
+        cache: the numbers that keys and values of earlier tokens are held as.
+        shortlist: a file of `qkv shortlist`: translations consist of its candidates for each sentence, which is faster."""
         self.model = model_folder(model)
-        self._translator = _core.Translator(self.model, weights, map, cache)
+        self._translator = _core.Translator(self.model, weights, map, cache, shortlist)
 
     @classmethod
     def from_pretrained(
@@ -142,9 +144,10 @@ class Translator:
         weights: WeightFormat | None = None,
         map: bool = False,
         cache: CacheFormat = "f32",
+        shortlist: str | os.PathLike[str] | None = None,
     ) -> Translator:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder, weights=weights, map=map, cache=cache)
+        return cls(folder, weights=weights, map=map, cache=cache, shortlist=shortlist)
 
     @overload
     def translate(self, sentences: str, **options: Unpack[TranslateOptions]) -> Translation: ...  # type: ignore[overload-overlap]

@@ -1,8 +1,10 @@
 #include "qkv/decode/alternatives.h"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
 
-#include "qkv/decode/top_tokens.h"
+#include "qkv/decode/candidate_tokens.h"
 
 namespace qkv {
 namespace {
@@ -24,6 +26,7 @@ SearchTask part_of(const SearchTask& task, const std::vector<int64_t>& sequences
   for (const int64_t i : sequences) {
     part.first.push_back(task.first[static_cast<size_t>(i)]);
     part.max_lengths.push_back(task.max_lengths[static_cast<size_t>(i)]);
+    if (!task.candidates.empty()) part.candidates.push_back(task.candidates[static_cast<size_t>(i)]);
   }
   return part;
 }
@@ -33,9 +36,14 @@ std::vector<Branch> branches_of(const SearchTask& task, const std::vector<int64_
   std::vector<Branch> branches;
   if (sequences.empty()) return branches;
   const SearchTask part = part_of(task, sequences);
+  const std::unique_ptr<Decoding> rows = task.start(sequences);
+  const CandidateTokens candidates(task.candidates, sequences);
+  candidates.restrict_logits(*rows);
+  std::vector<size_t> of_rows(sequences.size());
+  std::iota(of_rows.begin(), of_rows.end(), size_t{0});
   Pass pass;
-  const TopTokens top = top_tokens(task.start(sequences)->extend(part.first, pass), options.n_best,
-                                   {.eos = options.eos, .suppress_tokens = options.suppress_tokens});
+  const TopTokens top = candidates.best(rows->extend(part.first, pass), of_rows, options.n_best,
+                                        {.eos = options.eos, .suppress_tokens = options.suppress_tokens});
   for (size_t i = 0; i < sequences.size(); ++i)
     for (const TokenChoice& choice : top.row(static_cast<int64_t>(i))) branches.push_back({sequences[i], choice});
   return branches;

@@ -16,7 +16,7 @@ using Ids = std::vector<int32_t>;
 class Prefixes : public ::testing::Test {
  protected:
   std::vector<std::vector<Hypothesis>> found(const SearchOptions& options, std::span<const Ids> prefixes = {}) {
-    return search(model_, source_.ids, source_.lengths, options, prefixes);
+    return search(model_, source_.ids, source_.lengths, options, {.prefixes = prefixes});
   }
   // The scores of whole targets, prefixes included.
   std::vector<TargetScore> scores(std::span<const Ids> targets) {

@@ -23,6 +23,7 @@ struct EmbedOptions;
 struct FillMaskOptions;
 struct ScorePairsOptions;
 struct ScoreTextOptions;
+struct ShortlistOptions;
 
 namespace option_table {
 
@@ -210,6 +211,28 @@ template <option_table::Of<ScorePairsOptions> Options, class Visitor>
 void visit_options(Options& o, Visitor&& visitor) {
   using namespace option_table;
   visit_input(o, visitor, "batch size in tokens");
+}
+
+template <option_table::Of<ShortlistOptions> Options, class Visitor>
+void visit_options(Options& o, Visitor&& visitor) {
+  using namespace option_table;
+  visitor(Setting{"frequent",
+                  "K",
+                  "the K most frequent target tokens are candidates in every sentence",
+                  {.from = 1, .to = 1'000'000},
+                  "Shortlist"},
+          o.frequent);
+  visitor(Setting{"translations",
+                  "L",
+                  "the L most likely translations of each source token are candidates",
+                  {.from = 1, .to = 1'000'000},
+                  "Shortlist"},
+          o.translations);
+  visitor(
+      Setting{"alignment-layer", "N",
+              "decoder layer whose cross-attention aligns the tokens; negative: from the last", any, "Shortlist"},
+      o.alignment_layer);
+  visitor(Setting{"batch-tokens", "TOKENS", "batch size in source tokens", batch_size, "General"}, o.batch_tokens);
 }
 
 template <option_table::Of<ScoreTextOptions> Options, class Visitor>

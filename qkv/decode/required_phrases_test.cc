@@ -64,7 +64,7 @@ std::vector<Hypothesis> search_with(const Transformer& model, const Ids& sentenc
   const std::vector<Ids> one = {sentence};
   const PaddedBatch source = pad_batch(one);
   const std::vector<std::vector<Ids>> required = {phrases};
-  return qkv::search(model, source.ids, source.lengths, options, prefixes, required)[0];
+  return qkv::search(model, source.ids, source.lengths, options, {.prefixes = prefixes, .phrases = required})[0];
 }
 
 TEST(SearchWithPhrases, AWideBeamFindsTheBestTranslation) {
@@ -102,7 +102,7 @@ TEST(SearchWithPhrases, PhrasesOfASentenceChangeNoOtherSentence) {
   const PaddedBatch source = pad_batch(sentences);
   const std::vector<std::vector<Ids>> phrases = {{}, {{5, 9, 7}, {4}}, {}, {{8}}};
   const auto alone = qkv::search(model, source.ids, source.lengths, {.max_length = 20});
-  const auto found = qkv::search(model, source.ids, source.lengths, {.max_length = 20}, {}, phrases);
+  const auto found = qkv::search(model, source.ids, source.lengths, {.max_length = 20}, {.phrases = phrases});
   for (const size_t i : {0, 2}) expect_equal(found[i], alone[i]);
   expect_equal(found[1], search_with(model, sentences[1], {.max_length = 20}, phrases[1]));
 }

@@ -9,6 +9,7 @@
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/alternatives.h"
 #include "qkv/decode/beam.h"
+#include "qkv/decode/candidate_tokens.h"
 #include "qkv/decode/option_table.h"
 #include "qkv/decode/sampling.h"
 #include "qkv/decode/top_tokens.h"
@@ -28,7 +29,11 @@ int64_t max_length_of(const SearchOptions& o, int32_t source_length, const Model
 class Batch {
  public:
   Batch(const SearchTask& task, const SearchOptions& options, std::span<const int64_t> sequences)
-      : options_(options), rows_of_model_(task.start(sequences)), active_(sequences.size()) {
+      : options_(options),
+        rows_of_model_(task.start(sequences)),
+        candidates_(task.candidates, sequences),
+        active_(sequences.size()) {
+    candidates_.restrict_logits(*rows_of_model_);
     std::iota(active_.begin(), active_.end(), size_t{0});
     for (const int64_t i : sequences) {
       if (options.no_repeat_ngram > 0) first_.push_back(task.first[static_cast<size_t>(i)]);
@@ -53,11 +58,7 @@ class Batch {
     const Tensor logits = rows_of_model_->extend(tokens_, pass);
     const TopTokens top = is_first_step_ && options_.forced_first_token
                               ? forced_token(logits.dim(0), *options_.forced_first_token)
-                              : top_tokens(logits, width(),
-                                           {.eos = options_.eos,
-                                            .suppress_tokens = options_.suppress_tokens,
-                                            .suppress_in_rows = repeated_ngrams(logits.dim(0)),
-                                            .extra_in_rows = wanted_tokens(logits.dim(0))});
+                              : best_tokens(logits);
     is_first_step_ = false;
     int64_t rows = 0;  // the largest number of live hypotheses of a sentence
     for (size_t i = 0; i < active_.size(); ++i) {
@@ -79,6 +80,16 @@ class Batch {
   const std::vector<std::vector<size_t>>& deferred() const { return deferred_; }
 
  private:
+  TopTokens best_tokens(const Tensor& logits) const {
+    std::vector<size_t> sequences;  // of the rows
+    for (const size_t i : active_) sequences.insert(sequences.end(), static_cast<size_t>(rows_), i);
+    return candidates_.best(logits, sequences, width(),
+                            {.eos = options_.eos,
+                             .suppress_tokens = options_.suppress_tokens,
+                             .suppress_in_rows = repeated_ngrams(logits.dim(0)),
+                             .extra_in_rows = wanted_tokens(logits.dim(0))});
+  }
+
   int64_t width() const {
     int64_t largest = options_.beam;
     for (const size_t i : active_) largest = std::max(largest, beams_[i].width());
@@ -168,6 +179,7 @@ class Batch {
 
   const SearchOptions& options_;
   std::unique_ptr<Decoding> rows_of_model_;
+  CandidateTokens candidates_;
   bool is_first_step_ = true, has_phrases_ = false;
   std::vector<Beam> beams_;
   std::vector<size_t> active_;                // sequences, in the order of their rows
@@ -245,6 +257,9 @@ int64_t parts_of(int64_t sequences, const SearchOptions& options) {
 
 std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options) {
   check_options(options);
+  require(task.candidates.empty() || task.candidates.size() == task.first.size(), "search",
+          "there must be candidates for each of the {} sequences, or none, got {}", task.first.size(),
+          task.candidates.size());
   require(task.first.size() == task.max_lengths.size(), "search",
           "each sequence needs its first tokens and a maximum length, got {} and {}", task.first.size(),
           task.max_lengths.size());
@@ -274,18 +289,48 @@ std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const Search
   return found;
 }
 
+namespace {
+
+void check_conditions(const AnswerConditions& conditions, size_t sources) {
+  const auto check = [&](size_t given, const char* what) {
+    require(given == 0 || given == sources, "search",
+            "there must be {} for each of the {} sources, or none, got {}", what, sources, given);
+  };
+  check(conditions.prefixes.size(), "one prefix");
+  check(conditions.phrases.size(), "phrases");
+  check(conditions.candidates.size(), "candidates");
+}
+
+// The candidates of source i, and what its answer needs in any case.
+std::vector<int32_t> complete_candidates(const AnswerConditions& conditions, size_t i, const SearchOptions& options,
+                                         int64_t vocabulary) {
+  std::vector<int32_t> ids = conditions.candidates[i];
+  const auto add = [&](const std::vector<int32_t>& more) { ids.insert(ids.end(), more.begin(), more.end()); };
+  if (!conditions.prefixes.empty()) add(conditions.prefixes[i]);
+  if (!conditions.phrases.empty())
+    for (const std::vector<int32_t>& phrase : conditions.phrases[i]) add(phrase);
+  add({options.eos});
+  if (options.forced_first_token) add({*options.forced_first_token});
+  sort_unique(ids);
+  require(ids.front() >= 0 && ids.back() < vocabulary, "search",
+          "candidates must be ids of the target vocabulary of {} tokens, got {} to {}", vocabulary, ids.front(),
+          ids.back());
+  return ids;
+}
+
+}  // namespace
+
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Encoded& encoded,
-                                            const SearchOptions& options,
-                                            std::span<const std::vector<int32_t>> prefixes,
-                                            std::span<const std::vector<std::vector<int32_t>>> phrases) {
+                                            const SearchOptions& options, const AnswerConditions& conditions) {
   check_options(options, model.config());
-  require(prefixes.empty() || prefixes.size() == encoded.lengths.size(), "search",
-          "there must be one prefix for each of the {} sources, or none, got {}", encoded.lengths.size(),
-          prefixes.size());
+  const auto& prefixes = conditions.prefixes;
+  check_conditions(conditions, encoded.lengths.size());
   std::vector<int64_t> all(encoded.lengths.size());
   std::iota(all.begin(), all.end(), int64_t{0});
   SearchTask task;
-  task.phrases = {phrases.begin(), phrases.end()};
+  task.phrases = {conditions.phrases.begin(), conditions.phrases.end()};
+  for (size_t i = 0; i < conditions.candidates.size(); ++i)
+    task.candidates.push_back(complete_candidates(conditions, i, options, model.config().target_vocabulary()));
   task.start = [&](std::span<const int64_t> sentences) {
     const bool whole = std::equal(sentences.begin(), sentences.end(), all.begin(), all.end());
     return model.start(whole ? encoded : gather_rows(encoded, sentences));
@@ -306,15 +351,14 @@ std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const E
 
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options,
-                                            std::span<const std::vector<int32_t>> prefixes,
-                                            std::span<const std::vector<std::vector<int32_t>>> phrases) {
+                                            const AnswerConditions& conditions) {
   check_options(options, model.config());
   require(source.rank() == 2 && source.dim(0) == static_cast<int64_t>(lengths.size()), "search",
           "source must be (B,S) with B lengths, got {} and {} lengths", source.shape(), lengths.size());
   if (lengths.empty()) return {};
   const NoGrad guard;
   Pass pass;
-  return search(model, model.encode(source, {lengths.begin(), lengths.end()}, pass), options, prefixes, phrases);
+  return search(model, model.encode(source, {lengths.begin(), lengths.end()}, pass), options, conditions);
 }
 
 }  // namespace qkv

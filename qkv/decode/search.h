@@ -24,6 +24,11 @@
 //     auto found = search({.start = [&](auto rows) { return model.start(prompts_of(rows)); },
 //                          .first = {{bos}, {bos, 7}}, .max_lengths = {50, 50}}, {.beam = 4});
 //
+// An answer may be asked to begin with a prefix, to contain phrases, and to consist of candidates, such as those of a
+// shortlist (shortlist.h); log p(Y | X) is then of distributions over the candidates:
+//
+//     search(model, source, lengths, {.beam = 4}, {.candidates = ids});      // ids[b]: a vector for sentence b; and eos
+//
 // Determinism: the result of a sentence is the same bit for bit in any batch, with any padding and number of
 // threads. Finished sentences leave the batch; the decoder has a KV cache.
 // Errors: UsageError for options out of range; Error for ids or lengths that do not fit the model.
@@ -92,18 +97,26 @@ struct SearchTask {
   std::vector<int64_t> max_lengths;  // of what follows them, in tokens, without eos
   // The phrases that each answer must contain (required_phrases.h), in what it begins with or after it; none: nothing.
   std::vector<std::vector<std::vector<int32_t>>> phrases = {};
+  // The only tokens that may follow, for each sequence (candidate_tokens.h): sorted, with eos and those of its phrases. None:
+  // the whole vocabulary.
+  std::vector<std::vector<int32_t>> candidates = {};
 };
 std::vector<std::vector<Hypothesis>> search(const SearchTask& task, const SearchOptions& options = {});
 
-// prefixes: what each answer begins with, tokens without bos; phrases: what each contains (required_phrases.h). None: nothing.
+// What the answer to each source must be, a list for each; an empty one asks for nothing.
+struct AnswerConditions {
+  std::span<const std::vector<int32_t>> prefixes = {};  // it begins with these tokens, without bos
+  std::span<const std::vector<std::vector<int32_t>>> phrases =
+      {};  // it contains each of these (required_phrases.h)
+  // What follows the prefix consists of these tokens, in any order, and of those of its prefix and phrases.
+  std::span<const std::vector<int32_t>> candidates = {};
+};
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Encoded& encoded,
                                             const SearchOptions& options = {},
-                                            std::span<const std::vector<int32_t>> prefixes = {},
-                                            std::span<const std::vector<std::vector<int32_t>>> phrases = {});
+                                            const AnswerConditions& conditions = {});
 std::vector<std::vector<Hypothesis>> search(const EncoderDecoder& model, const Tensor& source,
                                             std::span<const int32_t> lengths, const SearchOptions& options = {},
-                                            std::span<const std::vector<int32_t>> prefixes = {},
-                                            std::span<const std::vector<std::vector<int32_t>>> phrases = {});
+                                            const AnswerConditions& conditions = {});
 
 // The checks of search(): UsageError for options out of range, for any model or for this one.
 void check_options(const SearchOptions& options);

@@ -36,30 +36,59 @@ class Best {
   int64_t count_, length_ = 0;
 };
 
+// The tokens that the logits of a row are of.
+class RowTokens {
+ public:
+  RowTokens(std::span<const int32_t> ids, int64_t V) : ids_(ids), size_(ids.empty() ? V : std::ssize(ids)) {}
+
+  int64_t size() const { return size_; }
+  int32_t id(int64_t index) const {
+    return ids_.empty() ? static_cast<int32_t>(index) : ids_[static_cast<size_t>(index)];
+  }
+  int64_t index(int32_t id) const {  // -1: it is none of them
+    if (ids_.empty()) return id >= 0 && id < size_ ? id : -1;
+    const auto at = std::lower_bound(ids_.begin(), ids_.end(), id);
+    return at != ids_.end() && *at == id ? at - ids_.begin() : -1;
+  }
+
+ private:
+  std::span<const int32_t> ids_;
+  int64_t size_;
+};
+
+void check_rows(int64_t R, size_t given, const char* name) {
+  require(given == 0 || static_cast<int64_t>(given) == R, "top_tokens",
+          "{} must have {} rows, as the logits, got {}", name, R, given);
+}
+
 }  // namespace
 
 TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options) {
   require(logits.rank() == 2 && logits.dtype() == DType::f32 && logits.contiguous() && logits.dim(1) >= 1,
           "top_tokens", "logits must be contiguous f32 (R,V), got {} {}", name_of(logits.dtype()), logits.shape());
   const int64_t R = logits.dim(0), V = logits.dim(1);
-  require(count >= 1 && options.eos >= -1 && options.eos < V, "top_tokens",
+  const bool is_whole = options.ids_of_rows.empty();
+  require(count >= 1 && options.eos >= -1 && (!is_whole || options.eos < V), "top_tokens",
           "count must be at least 1 and eos an id of the vocabulary of {}, or -1, got {} and {}", V, count,
           options.eos);
+  check_rows(R, options.suppress_in_rows.size(), "suppress_in_rows");
+  check_rows(R, options.extra_in_rows.size(), "extra_in_rows");
+  check_rows(R, options.ids_of_rows.size(), "ids_of_rows");
+  for (const std::span<const int32_t> ids : options.ids_of_rows)
+    require(!ids.empty() && std::ssize(ids) <= V, "top_tokens", "a row of {} logits must have 1 to {} ids, got {}",
+            V, V, ids.size());
   TopTokens top;
   top.count_ = std::min(count, V);
   top.choices_.resize(static_cast<size_t>(R * top.count_));
   top.lengths_.resize(static_cast<size_t>(R));
   top.eos_.resize(static_cast<size_t>(R));
-  require(options.suppress_in_rows.empty() || std::ssize(options.suppress_in_rows) == R, "top_tokens",
-          "suppress_in_rows must have {} rows, as the logits, got {}", R, options.suppress_in_rows.size());
-  require(options.extra_in_rows.empty() || std::ssize(options.extra_in_rows) == R, "top_tokens",
-          "extra_in_rows must have {} rows, as the logits, got {}", R, options.extra_in_rows.size());
   top.extra_.resize(options.extra_in_rows.size());
   const float* data = logits.data<float>();
   const std::vector<int32_t> none;
   const kernel::RowKernels& rows = kernel::kernels().rows;
   parallel_for(R, [&](int64_t r) {
     const float* x = data + r * V;
+    const RowTokens tokens(is_whole ? std::span<const int32_t>() : options.ids_of_rows[static_cast<size_t>(r)], V);
     TokenChoice* choices = top.choices_.data() + r * top.count_;
     const std::vector<int32_t>& of_row =
         options.suppress_in_rows.empty() ? none : options.suppress_in_rows[static_cast<size_t>(r)];
@@ -70,28 +99,31 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
       };
       return id != options.eos && !has(options.suppress_tokens) && !has(of_row);
     };
-    const auto next = [&](int64_t v) { return v + rows.first_above(x + v, V - v, best.threshold()); };
-    for (int64_t v = next(0); v < V; v = next(v + 1))
-      if (const auto id = static_cast<int32_t>(v); is_candidate(id)) best.offer(id, x[v]);
+    const auto next = [&](int64_t v) { return v + rows.first_above(x + v, tokens.size() - v, best.threshold()); };
+    for (int64_t v = next(0); v < tokens.size(); v = next(v + 1))
+      if (const int32_t id = tokens.id(v); is_candidate(id)) best.offer(id, x[v]);
     top.lengths_[static_cast<size_t>(r)] = best.length();
     // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely
     // token would be large, with large rounding errors.)
-    const float of_eos = options.eos >= 0 ? x[options.eos] : minus_infinity;
-    const bool eos_is_best = options.eos >= 0 && (best.length() == 0 || of_eos > choices[0].log_probability);
-    const int32_t best_id = eos_is_best ? options.eos : best.length() > 0 ? choices[0].id : 0;
-    const float log_p = -rows.cross_entropy(x, V, best_id, 0.0f, 1.0f, nullptr);
+    const int64_t eos = tokens.index(options.eos);
+    const float of_eos = eos >= 0 ? x[eos] : minus_infinity;
+    const bool eos_is_best = eos >= 0 && (best.length() == 0 || of_eos > choices[0].log_probability);
+    const int64_t best_index = eos_is_best ? eos : best.length() > 0 ? tokens.index(choices[0].id) : 0;
+    const float of_best = x[best_index];
+    const float log_p = -rows.cross_entropy(x, tokens.size(), best_index, 0.0f, 1.0f, nullptr);
     require<Overflow>(!std::isnan(log_p), "top_tokens", "row {} of the logits holds +infinity or NaN", r);
-    top.eos_[static_cast<size_t>(r)] = options.eos >= 0 ? log_p + (of_eos - x[best_id]) : minus_infinity;
+    top.eos_[static_cast<size_t>(r)] = eos >= 0 ? log_p + (of_eos - of_best) : minus_infinity;
     for (int64_t i = 0; i < best.length(); ++i)
-      choices[i].log_probability = log_p + (choices[i].log_probability - x[best_id]);
+      choices[i].log_probability = log_p + (choices[i].log_probability - of_best);
     if (options.extra_in_rows.empty()) return;
     for (const int32_t id : options.extra_in_rows[static_cast<size_t>(r)]) {
-      require(id >= 0 && id < V, "top_tokens", "an extra token must be an id of the vocabulary of {}, got {}", V,
+      const int64_t index = tokens.index(id);
+      require(index >= 0, "top_tokens", "an extra token must be one of the {} of row {}, got {}", tokens.size(), r,
               id);
       const bool in_row =
           std::any_of(choices, choices + best.length(), [&](const TokenChoice& c) { return c.id == id; });
-      if (!in_row && std::isfinite(x[id]))
-        top.extra_[static_cast<size_t>(r)].push_back({id, log_p + (x[id] - x[best_id])});
+      if (!in_row && std::isfinite(x[index]))
+        top.extra_[static_cast<size_t>(r)].push_back({id, log_p + (x[index] - of_best)});
     }
   });
   return top;

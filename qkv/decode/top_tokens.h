@@ -1,6 +1,6 @@
 // The best next tokens of every row of logits, with their log-probabilities:
 //
-//     log p(v) = logits(v) - log sum_u exp(logits(u))        over the whole vocabulary V
+//     log p(v) = logits(v) - log sum_u exp(logits(u))        over the vocabulary V
 //
 //     TopTokens top = top_tokens(logits, 4, {.eos = 2, .suppress_tokens = {0, 1}});      // logits (R,V)
 //     top.row(r)[0]                                                                      // the most likely token
@@ -53,6 +53,9 @@ struct TopTokensOptions {
   std::vector<int32_t> suppress_tokens = {};                // ids that are not candidates
   std::vector<std::vector<int32_t>> suppress_in_rows = {};  // and those of every row by itself; empty: none
   std::vector<std::vector<int32_t>> extra_in_rows = {};     // ids that are wanted besides the best; empty: none
+  // The sorted ids of the first logits of every row, if the row is of some tokens only (candidate_tokens.h): log p is over
+  // these. Empty: a logit of every id.
+  std::vector<std::span<const int32_t>> ids_of_rows = {};
 };
 TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options);
 // One token for each row, of log-probability 0, and no eos.

@@ -37,6 +37,19 @@ CrossEntropy OutputProjection::loss(const Variable& hidden, const Tensor& target
   return linear_cross_entropy(projected(rows), {weight, bias}, wanted, options);
 }
 
+OutputProjection OutputProjection::of_tokens(std::span<const int32_t> ids) const {
+  OutputProjection some = *this;
+  const Axis count = {std::ssize(ids), "V"};
+  const Weight rows = weight.weight().rows(ids);
+  some.weight = Parameter::matrix(count, weight.dim(1));
+  some.weight.hold(rows);
+  if (!bias.defined()) return some;
+  Tensor of_ids = Tensor::empty({count.size});
+  for (size_t i = 0; i < ids.size(); ++i) of_ids.span<float>()[i] = bias.value().at<float>({ids[i]});
+  some.bias = Parameter(Variable(of_ids));
+  return some;
+}
+
 void OutputProjection::list(ModuleContents& contents) const {
   contents.parameter("bias", bias);
   if (projection && options_.exists) contents.child("projection", *projection);

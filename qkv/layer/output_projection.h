@@ -8,11 +8,17 @@
 //     Variable logits = output.logits(hidden);                          // (..., C) -> (..., V)
 //     CrossEntropy e = output.loss(hidden, targets, options);           // hidden (B,T,C), targets i32 (B,T)
 //
+// Where only some tokens may be next, only their logits are computed, with the bits that they have among all:
+//
+//     OutputProjection some = output.of_tokens(ids);                    // logits (..., ids); for inference
+//
 // Without a head (exists = false) both are a UsageError. loss() does not store all logits, unless they are capped.
 // Parameters: bias (V), projection. The matrix (V,C) is listed by the model.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "qkv/layer/linear.h"
 #include "qkv/op/cross_entropy.h"
@@ -32,6 +38,8 @@ class OutputProjection final : public Module {
   explicit OutputProjection(const Parameter& matrix, const OutputProjectionOptions& options = {});
   Variable logits(const Variable& hidden) const;
   CrossEntropy loss(const Variable& hidden, const Tensor& targets, const CrossEntropyOptions& options) const;
+  // Column i is the logit of token ids[i]. It has copies of their rows. Errors: no ids, or ids outside the vocabulary.
+  OutputProjection of_tokens(std::span<const int32_t> ids) const;
   void list(ModuleContents& contents) const override;
 
   Parameter weight;  // not listed

@@ -73,4 +73,22 @@ TEST(OutputProjection, LossIsTheCrossEntropyOfItsLogitsWithTheSameGradients) {
   EXPECT_THROW(output.loss(random_tensor({2, 3, 3}, 2), targets, {}), Error) << "4 targets for 3 positions";
 }
 
+TEST(OutputProjection, OfSomeTokensGivesTheirLogitsBitForBit) {
+  for (const OutputProjectionOptions& o :
+       {OutputProjectionOptions{}, {.bias = true, .scale = 0.5f}, {.width = 7, .bias = true, .softcap = 2.0f}}) {
+    Parameter table = Parameter::matrix(5, 3);
+    table.mutable_value().copy_from(random_tensor({5, 3}, 1));
+    OutputProjection output(table, o);
+    randomise(output, 1);
+    const std::vector<int32_t> ids = {4, 0, 2};
+    const Tensor hidden = random_tensor({2, 4, o.width == 0 ? 3 : o.width}, 2);
+    const Tensor all = output.logits(hidden).value(), some = output.of_tokens(ids).logits(hidden).value();
+    ASSERT_EQ(some.shape(), (Shape{2, 4, 3}));
+    for (int64_t b = 0; b < 2; ++b)
+      for (int64_t t = 0; t < 4; ++t)
+        for (int64_t i = 0; i < 3; ++i)
+          EXPECT_EQ(some.at<float>({b, t, i}), all.at<float>({b, t, ids[static_cast<size_t>(i)]}));
+  }
+}
+
 }  // namespace qkv::output_projection_test

@@ -48,10 +48,7 @@ CrossEntropy CausalTransformer::loss(const Tensor& ids, const Tensor& targets, c
 }
 
 std::unique_ptr<Decoding> CausalTransformer::start(int64_t rows) const {
-  return std::make_unique<StackDecoding>(stack_, stack_.start(rows), [this](const Tensor& hidden) {
-    const NoGrad guard;
-    return logits(hidden).value();
-  });
+  return std::make_unique<StackDecoding>(stack_, stack_.start(rows), output_);
 }
 
 void CausalTransformer::list(ModuleContents& contents) const {

@@ -8,6 +8,8 @@
 //     Tensor each = rows->extend_each({{7, 9, 4}, {8}}, pass);        // (4,V), after every one of the tokens
 //     rows->truncate({4, 3});                                         // of row 0 the first 4 tokens stay
 //
+//     rows->restrict_logits({2, 5, 9});                               // from now on logits are (R,3), of these tokens
+//
 // The logits of a row do not depend on the other rows. Errors: rows without tokens, ids outside the vocabulary,
 // positions beyond the model's limit.
 #pragma once
@@ -42,6 +44,10 @@ class Decoding {
   virtual int64_t max_at_once(int64_t row) const;
   // Row r keeps its first lengths[r] tokens, or none if the model cannot keep these alone: position() says which.
   virtual void truncate(std::span<const int64_t> lengths);
+
+  // Logits are of these tokens only, in this order, and have the bits that they have among all. Rows that join later are
+  // of the same tokens. Errors: no tokens, or ids outside the vocabulary.
+  virtual void restrict_logits(std::span<const int32_t> tokens) = 0;
 
   // One token for each row.
   Tensor extend(std::span<const int32_t> tokens, Pass& pass);

@@ -1,6 +1,6 @@
 // Decoding with a recurrent decoder, BahdanauDecoder or LuongDecoder.
 //
-//     return std::make_unique<RecurrentDecoding<LuongDecoder>>(decoder, state, memory, functions);
+//     return std::make_unique<RecurrentDecoding<LuongDecoder>>(decoder, state, memory, RecurrentEnds{embed, output});
 //
 // Rows at the same position are computed together (row_groups.h).
 #pragma once
@@ -10,25 +10,29 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/layer/output_projection.h"
 #include "qkv/model/decoding.h"
 #include "qkv/model/row_groups.h"
 
 namespace qkv {
+
+// What is before the decoder and after it.
+struct RecurrentEnds {
+  std::function<Variable(const Tensor& ids)> embed;  // i32 (R) -> (R,E)
+  const OutputProjection& output;                    // (R,W) -> (R,V)
+};
 
 template <class Decoder>
 class RecurrentDecoding final : public Decoding {
  public:
   using State = typename Decoder::State;
   using Memory = typename Decoder::Memory;
-  struct Functions {
-    std::function<Variable(const Tensor& ids)> embed;      // i32 (R) -> (R,E)
-    std::function<Tensor(const Variable& hidden)> logits;  // (R,W) -> (R,V)
-  };
 
-  // A row for each source. The decoder must outlive this.
-  RecurrentDecoding(const Decoder& decoder, State state, Memory memory, Functions functions)
+  // A row for each source. The decoder and the output projection must outlive this.
+  RecurrentDecoding(const Decoder& decoder, State state, Memory memory, RecurrentEnds ends)
       : decoder_(decoder),
-        functions_(std::move(functions)),
+        ends_(std::move(ends)),
+        output_(ends_.output),
         rows_(Group{memory.values.dim(0), std::move(state), std::move(memory)}) {}
 
   using Decoding::extend;
@@ -56,8 +60,10 @@ class RecurrentDecoding final : public Decoding {
       std::copy_n(last.data<float>(), group.rows * W, hidden.data<float>() + begin * W);
       begin += group.rows;
     }
-    return functions_.logits(hidden);
+    return output_.logits(hidden).value();
   }
+
+  void restrict_logits(std::span<const int32_t> tokens) override { output_ = ends_.output.of_tokens(tokens); }
 
   void join(Decoding& other) override {
     auto* same = dynamic_cast<RecurrentDecoding*>(&other);
@@ -92,13 +98,14 @@ class RecurrentDecoding final : public Decoding {
     for (size_t t = 0; t < tokens.front().size(); ++t) {
       std::vector<int32_t> ids;
       for (const std::vector<int32_t>& row : tokens) ids.push_back(row[t]);
-      hidden = decoder_.step(functions_.embed(Tensor::from(ids, {group.rows})), group.state, group.memory, pass);
+      hidden = decoder_.step(ends_.embed(Tensor::from(ids, {group.rows})), group.state, group.memory, pass);
     }
     return hidden;
   }
 
   const Decoder& decoder_;
-  Functions functions_;
+  RecurrentEnds ends_;
+  OutputProjection output_;  // of all tokens, or of some
   RowGroups<Group> rows_;
 };
 

@@ -50,10 +50,9 @@ class RecurrentEncoderDecoder : public EncoderDecoder {
       const Variable y = target_embedding_.forward(ids.reshape({ids.dim(0), 1}), {}, pass);
       return reshape(y, {ids.dim(0), config().d_model()});
     };
-    const auto logits_of = [this](const Variable& hidden) { return logits(hidden).value(); };
-    return std::make_unique<RecurrentDecoding<Decoder>>(
-        decoder_, first_state(encoded), decoder_.memory(encoded.memory, encoded.lengths),
-        typename RecurrentDecoding<Decoder>::Functions{embed, logits_of});
+    return std::make_unique<RecurrentDecoding<Decoder>>(decoder_, first_state(encoded),
+                                                        decoder_.memory(encoded.memory, encoded.lengths),
+                                                        RecurrentEnds{embed, output_});
   }
   int64_t cross_attention_layers() const override { return 1; }
 

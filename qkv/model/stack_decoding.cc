@@ -7,8 +7,13 @@
 
 namespace qkv {
 
-StackDecoding::StackDecoding(const Stack& stack, StackRows rows, Logits logits)
-    : stack_(stack), rows_(std::move(rows)), logits_(std::move(logits)) {}
+StackDecoding::StackDecoding(const Stack& stack, StackRows rows, const OutputProjection& output)
+    : stack_(stack), rows_(std::move(rows)), of_all_(output), output_(output) {}
+
+Tensor StackDecoding::logits(const Tensor& hidden) const {
+  const NoGrad guard;
+  return output_.logits(hidden).value();
+}
 
 std::optional<int64_t> StackDecoding::restart_after() const {
   const bool has_memory = stack_.blocks.front().cross_attention.has_value();
@@ -49,8 +54,8 @@ StackDecoding::Tokens StackDecoding::with_restarts(std::span<const std::vector<i
 }
 
 Tensor StackDecoding::extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
-  if (!restart_after()) return logits_(stack_.extend(rows_, tokens, pass));
-  return logits_(stack_.extend(rows_, with_restarts(tokens), pass));
+  if (!restart_after()) return logits(stack_.extend(rows_, tokens, pass));
+  return logits(stack_.extend(rows_, with_restarts(tokens), pass));
 }
 
 Tensor StackDecoding::extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
@@ -65,8 +70,8 @@ Tensor StackDecoding::extend_each(std::span<const std::vector<int32_t>> tokens, 
   }
   Pass each = pass;
   each.one_by_one = true;
-  if (!restart_after()) return logits_(stack_.extend(rows_, tokens, each, counts));
-  return logits_(stack_.extend(rows_, with_restarts(tokens), each, counts));
+  if (!restart_after()) return logits(stack_.extend(rows_, tokens, each, counts));
+  return logits(stack_.extend(rows_, with_restarts(tokens), each, counts));
 }
 
 // The first tokens of a row are a prompt, which is read at once.

@@ -1,10 +1,9 @@
 // Decoding with a stack of blocks and the output projection after it.
 //
-//     return std::make_unique<StackDecoding>(decoder, decoder.start(encoded), [&](const Tensor& x) { return logits(x); });
+//     return std::make_unique<StackDecoding>(decoder, decoder.start(encoded), output);
 #pragma once
 
-#include <functional>
-
+#include "qkv/layer/output_projection.h"
 #include "qkv/model/decoding.h"
 #include "qkv/model/stack.h"
 
@@ -12,10 +11,8 @@ namespace qkv {
 
 class StackDecoding final : public Decoding {
  public:
-  using Logits = std::function<Tensor(const Tensor& hidden)>;  // (R,C) -> (R,V)
-
-  // The stack must outlive this.
-  StackDecoding(const Stack& stack, StackRows rows, Logits logits);
+  // The stack and the output projection must outlive this.
+  StackDecoding(const Stack& stack, StackRows rows, const OutputProjection& output);
 
   using Decoding::extend;
   int64_t rows() const override { return rows_.count(); }
@@ -26,6 +23,7 @@ class StackDecoding final : public Decoding {
   void truncate(std::span<const int64_t> lengths) override;
   void reorder(std::span<const int64_t> source) override;
   void join(Decoding& other) override;
+  void restrict_logits(std::span<const int32_t> tokens) override { output_ = of_all_.of_tokens(tokens); }
 
  private:
   using Tokens = std::vector<std::vector<int32_t>>;
@@ -34,10 +32,13 @@ class StackDecoding final : public Decoding {
   // The tokens to extend by: rows that pass that length begin again.
   Tokens with_restarts(std::span<const std::vector<int32_t>> tokens);
 
+  Tensor logits(const Tensor& hidden) const;  // (R,C) -> (R,V)
+
   const Stack& stack_;
   StackRows rows_;
-  Logits logits_;
-  Tokens history_;  // of every row, in a model whose cache does not stay valid
+  const OutputProjection& of_all_;
+  OutputProjection output_;  // of all tokens, or of some
+  Tokens history_;           // of every row, in a model whose cache does not stay valid
 };
 
 }  // namespace qkv

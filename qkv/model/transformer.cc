@@ -66,10 +66,7 @@ CrossEntropy Transformer::loss(const Encoded& encoded, const Tensor& target_in, 
 }
 
 std::unique_ptr<Decoding> Transformer::start(const Encoded& encoded) const {
-  return std::make_unique<StackDecoding>(decoder_, decoder_.start(encoded), [this](const Tensor& hidden) {
-    const NoGrad guard;
-    return logits(hidden).value();
-  });
+  return std::make_unique<StackDecoding>(decoder_, decoder_.start(encoded), output_);
 }
 
 void Transformer::list(ModuleContents& contents) const {

@@ -174,6 +174,31 @@ Tensor Weight::values() const {
   return out.to(element_type(format()));
 }
 
+Weight Weight::rows(std::span<const int32_t> indices) const {
+  const kernel::PackedMatrix columns = forward();
+  const WeightFormat held = columns.format();
+  const int64_t K = dim(1), count = std::ssize(indices), bytes = row_bytes(held, K);
+  require(count > 0, "Weight::rows", "there must be one row or more of the weight {}, got none", shape());
+  for (const int32_t i : indices)
+    require(i >= 0 && i < dim(0), "Weight::rows", "a row must be 0 to {}, got {}", dim(0) - 1, i);
+  const auto copy_to = [&](void* to) {
+    for_each_row(count, K, [&](int64_t n) {
+      columns.copy_stored(indices[static_cast<size_t>(n)], static_cast<uint8_t*>(to) + n * bytes);
+    });
+  };
+  if (is_quantized(held)) {
+    Tensor stored = Tensor::empty({count, bytes}, DType::u8);
+    copy_to(stored.data<uint8_t>());
+    return packed(StoredValues(stored, held, K));
+  }
+  Tensor numbers = Tensor::empty({count, K}, element_type(held));
+  if (held == WeightFormat::bf16)
+    copy_to(numbers.data<bfloat16>());
+  else
+    copy_to(numbers.data<float>());
+  return packed(numbers, held);
+}
+
 StoredValues Weight::stored() const {
   if (!is_quantized(format())) return values();
   const int64_t K = dim(1), bytes = row_bytes(format(), K);

@@ -12,7 +12,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <span>
 
 #include "qkv/autograd/variable.h"
 #include "qkv/base/names.h"
@@ -80,6 +82,9 @@ class Weight {
   void gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate = false) const;
   Tensor values() const;        // f32, or bf16 if that is the format; a copy if it is packed or in place
   StoredValues stored() const;  // as a file holds it, without loss
+  // Some rows, in this order, packed in the same format: products by them have the bits that they have by the whole
+  // weight. Errors: no rows; an index that is not 0 to N - 1.
+  Weight rows(std::span<const int32_t> indices) const;
 
  private:
   struct State;

@@ -194,4 +194,30 @@ TEST(Weight, TrainedInBf16IsUsedInF32WhereNothingIsRecorded) {
   EXPECT_TRUE(same_bits(linear(x, weight).value(), linear(x, w.value()).value()));
 }
 
+TEST(Weight, ProductsBySomeRowsHaveTheBitsOfTheWholeProduct) {
+  const int64_t N = 70, K = 256;
+  const Tensor values = random_tensor({N, K}, 1), bf16 = values.to(DType::bf16);
+  const std::vector<int32_t> indices = {69, 3, 3, 17, 64, 0};
+  std::vector<Weight> weights = {values, Weight::packed(values, WeightFormat::f32),
+                                 Weight::packed(values, WeightFormat::bf16), Weight::in_place(values),
+                                 Weight::in_place(bf16)};
+  for (const WeightFormat format : quantized_formats()) weights.push_back(Weight::packed(values, format));
+  for (const Weight& whole : weights)
+    for (const int64_t M : {1, 5, 40}) {
+      const Tensor x = random_tensor({M, K}, 2);
+      const Weight some = whole.rows(indices);
+      EXPECT_TRUE(some.is_packed());
+      EXPECT_EQ(some.format(), whole.format());
+      const Tensor y = linear(x, some).value(), all = linear(x, whole).value();
+      for (int64_t m = 0; m < M; ++m)
+        for (int64_t n = 0; n < y.dim(1); ++n)
+          ASSERT_EQ(y.at<float>({m, n}), all.at<float>({m, indices[static_cast<size_t>(n)]}))
+              << name_of(whole.format()) << ", " << M << " rows";
+    }
+  const std::vector<int32_t> none, outside = {70}, negative = {-1};
+  EXPECT_THROW(weights[0].rows(none), Error);
+  EXPECT_THROW(weights[0].rows(outside), Error);
+  EXPECT_THROW(weights[0].rows(negative), Error);
+}
+
 }  // namespace qkv::weight_test

@@ -52,9 +52,12 @@ Target chosen_target(const Translator& translator, const EncodedSentence& source
   }
   Target out{.text = {}, .ids = {}, .truncated = false};
   if (!source.blank()) {
-    SearchOptions how = translator.search_options_of(options.translate.value_or(translator.defaults()));
+    const TranslateOptions& translate = options.translate ? *options.translate : translator.defaults();
+    SearchOptions how = translator.search_options_of(translate);
     how.alignment = false;
-    out.ids = search(translator.model(), encoded, how)[0][0].ids;
+    std::vector<std::vector<int32_t>> candidates;
+    if (translate.shortlist) candidates.push_back(translate.shortlist->candidates(source.ids));
+    out.ids = search(translator.model(), encoded, how, {.candidates = candidates})[0][0].ids;
     out.truncated = cut(out.ids, limit - 1);
     out.text = translator.target().decode(out.ids);
   }

@@ -51,6 +51,12 @@ void Translator::check(const std::string& where) const {
                       "eos_token_id");
 }
 
+void Translator::use_shortlist(const std::filesystem::path& file) {
+  auto shortlist = std::make_shared<const Shortlist>(Shortlist::load(file));
+  shortlist->check_vocabularies(vocabulary_key(source_), vocabulary_key(target_), file.string());
+  defaults_.shortlist = std::move(shortlist);
+}
+
 TextFrame Translator::source_frame(const std::string& language) const {
   TextFrame frame = frame_of(source_, Architecture::encoder_decoder);
   if (language.empty()) return frame;
@@ -149,15 +155,17 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch : length_batches(
            lengths, {options.batch_tokens / options.search.beam, model_->config().depends_on_length()})) {
-    std::vector<std::vector<int32_t>> rows, first;
+    std::vector<std::vector<int32_t>> rows, first, candidates;
     std::vector<std::vector<std::vector<int32_t>>> required;
     for (const size_t i : batch) {
       rows.push_back(sources[i].ids);
       if (!phrases.empty()) required.push_back(phrases[i]);
       if (!prefixes.empty()) first.push_back(prefixes[i].ids);
+      if (options.shortlist) candidates.push_back(options.shortlist->candidates(sources[i].ids));
     }
     const PaddedBatch source = pad_batch(rows);
-    const auto found = search(*model_, source.ids, source.lengths, how, first, required);
+    const auto found = search(*model_, source.ids, source.lengths, how,
+                              {.prefixes = first, .phrases = required, .candidates = candidates});
     for (size_t b = 0; b < batch.size(); ++b) {
       Translation& translation = out[batch[b]];
       for (const Hypothesis& hypothesis : found[b]) translation.n_best.push_back(candidate(hypothesis));

@@ -7,6 +7,10 @@
 // translation does not depend on the other sentences. A blank sentence has a blank translation. A source longer
 // than the limit of the model is cut and marked as truncated, so that one bad line does not end a run over thousands.
 //
+// With a shortlist, which qkv shortlist makes, only likely tokens are scored, and a small model is faster:
+//
+//     translator.use_shortlist("en-de.shortlist");
+//
 // A model folder holds config.json, model.safetensors, source.model and target.model; the model is an encoder-decoder.
 // Errors: InputError for a folder that is not a model and files that do not fit together; RefusedTexts, an InputError,
 // for sentences that cannot be tokenized ("sentence 3", counted from 1); UsageError for options out of range. A model
@@ -26,6 +30,7 @@
 
 #include "qkv/decode/score.h"
 #include "qkv/decode/search.h"
+#include "qkv/decode/shortlist.h"
 #include "qkv/model/encoder_decoder.h"
 #include "qkv/model/store_parameters.h"
 #include "qkv/pipeline/encoded_sentence.h"
@@ -47,6 +52,9 @@ struct TranslateOptions {
   // Translations that terms must have wherever they occur (terms.h): beam search keeps hypotheses that contain them. One
   // that does not fit into the maximum length is left out.
   std::vector<Term> terms = {};
+  // The tokens that translations are made of (shortlist.h), for vocabularies of these sizes and orders; none: all of the
+  // vocabulary. Translator::use_shortlist() reads one and checks it.
+  std::shared_ptr<const Shortlist> shortlist = {};
   // The languages of a multilingual model, by their tokens: "deu_Latn", or "de" for "__de__" and ">>de<<". Empty: as
   // the files of the model say.
   std::string source_language = {}, target_language = {};
@@ -113,6 +121,9 @@ class Translator {
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets,
                                const ScorePairsOptions& options = {}, const ProgressFunction& progress = {}) const;
 
+  // Reads a shortlist, which becomes one of the defaults(). Not while another thread uses the translator. InputError for a
+  // file that is not one, or is of other vocabularies.
+  void use_shortlist(const std::filesystem::path& file);
   // The options that the folder of a published model asks for (generation_config.h).
   const TranslateOptions& defaults() const { return defaults_; }
   const EncoderDecoder& model() const { return *model_; }

@@ -200,6 +200,9 @@ Scenario make_scenario(const std::string& name) {
     return output_scenario(name, trained(2), {"translate", "--model", "model", "--input", "lines.txt"}, "out.txt");
   if (name == "score")
     return output_scenario(name, trained(2), {"score", "--model", "model", "--input", "pairs.tsv"}, "scores.txt");
+  if (name == "shortlist")
+    return output_scenario(name, trained(2), {"shortlist", "--model", "model", "--train", "pairs.tsv"},
+                           "model.shortlist");
   if (name == "inspect")
     return output_scenario(name, trained(2), {"inspect", "--model", "model", "123"}, "picture.html");
   if (name == "convert" || name == "convert_gguf") return convert_scenario(name == "convert_gguf");

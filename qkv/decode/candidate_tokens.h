@@ -1,0 +1,44 @@
+// The tokens that the sequences of a batch may continue with, where these are not the whole vocabulary (shortlist.h).
+//
+//     const CandidateTokens candidates({{2, 5, 9}, {2, 7}}, {0, 1});    // of each sequence, sorted; and those in the batch
+//     candidates.restrict_logits(*rows);                               // to {2, 5, 7, 9}, the U tokens of the batch
+//     TopTokens top = candidates.best(rows->extend(tokens, pass), row_sequences, 4, options);      // (R,U), (R)
+//
+// The output product is of the tokens of the batch. Then the logits of the own tokens of a row are put side by side, so that
+// what is computed from them does not depend on the other sequences. Without lists, every token is a candidate of every
+// sequence. Errors: a sequence without tokens, or whose tokens are not sorted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "qkv/decode/top_tokens.h"
+#include "qkv/model/decoding.h"
+
+namespace qkv {
+
+class CandidateTokens {
+ public:
+  // Sequence i of the batch has the list sequences[i].
+  CandidateTokens(std::span<const std::vector<int32_t>> lists, std::span<const int64_t> sequences);
+
+  void restrict_logits(Decoding& rows) const;
+  // top_tokens() of each row; sequences: of the batch, for each row.
+  TopTokens best(const Tensor& logits, std::span<const size_t> sequences, int64_t count,
+                 TopTokensOptions options) const;
+
+ private:
+  struct List {
+    std::vector<int32_t> ids, columns;  // and where these are in all_
+  };
+  Tensor own_logits(const Tensor& logits, std::span<const size_t> sequences) const;
+
+  std::vector<List> lists_;
+  std::vector<int32_t> all_;  // sorted
+};
+
+// Sorts the ids, and keeps one of each.
+void sort_unique(std::vector<int32_t>& ids);
+
+}  // namespace qkv
