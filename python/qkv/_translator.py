@@ -132,7 +132,8 @@ class Translator:
         map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
         The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
         cache: the numbers that keys and values of earlier tokens are held as.
-        shortlist: a file of `qkv shortlist`: translations consist of its candidates for each sentence, which is faster."""
+        shortlist: a file of `qkv shortlist`: translations consist of its candidates for each sentence, which is
+        faster."""
         self.model = model_folder(model)
         self._translator = _core.Translator(self.model, weights, map, cache, shortlist)
 

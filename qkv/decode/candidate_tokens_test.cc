@@ -125,8 +125,9 @@ TEST(Candidates, PhrasesPrefixesAndTheForcedTokenAreAmongThem) {
   const Transformer model = model_with(5);
   const std::vector<Ids> sentences = random_sentences(3, 9, 1), candidates = some_candidates(3, 4);
   const std::vector<std::vector<Ids>> phrases(3, {{290, 291}, {292}});
-  for (const Hypothesis& answer :
-       search_with(model, sentences, {.max_length = 20}, {.phrases = phrases, .candidates = candidates})[1]) {
+  const Answers with_phrases =
+      search_with(model, sentences, {.max_length = 20}, {.phrases = phrases, .candidates = candidates});
+  for (const Hypothesis& answer : with_phrases[1]) {
     const Ids& ids = answer.ids;
     EXPECT_NE(std::search(ids.begin(), ids.end(), phrases[1][0].begin(), phrases[1][0].end()), ids.end());
     EXPECT_NE(std::find(ids.begin(), ids.end(), 292), ids.end());

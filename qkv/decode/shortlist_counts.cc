@@ -47,14 +47,14 @@ void ShortlistCounts::add(std::span<const int32_t> source, std::span<const int32
   }
 }
 
-std::vector<int32_t> ShortlistCounts::most_frequent(int64_t count) const {
+std::vector<int32_t> ShortlistCounts::frequent(int64_t count) const {
   std::vector<std::pair<int64_t, int32_t>> counts;
   for (size_t id = 0; id < frequencies_.size(); ++id)
     if (frequencies_[id] > 0) counts.emplace_back(frequencies_[id], static_cast<int32_t>(id));
   return largest_counts(std::move(counts), count);
 }
 
-std::vector<int32_t> ShortlistCounts::most_likely(int32_t source, int64_t count) const {
+std::vector<int32_t> ShortlistCounts::likely_translations(int32_t source, int64_t count) const {
   const std::span<const int32_t> one(&source, 1);
   check_tokens(one, links_.size(), "source");
   std::vector<std::pair<double, int32_t>> counts;

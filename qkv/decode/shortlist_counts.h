@@ -5,7 +5,7 @@
 //
 //     ShortlistCounts counts(source_tokens, target_tokens);                // sizes of the vocabularies
 //     counts.add(source, target, alignment);                               // ids (S), ids (T), weights (T,S): alignment.h
-//     counts.most_likely(17, 50)                                           // target tokens, the highest p first
+//     counts.likely_translations(17, 50)                                           // target tokens, the highest p first
 //
 // Weak links are many and say little: without them, counts take memory in proportion to the links of words. Equal counts
 // are sorted by id. Counts depend on the order of the pairs only by the rounding of sums in double precision. Errors: ids
@@ -29,9 +29,9 @@ class ShortlistCounts {
 
   void add(std::span<const int32_t> source, std::span<const int32_t> target, const Tensor& alignment);
 
-  std::vector<int32_t> most_frequent(int64_t count) const;  // that occur
-  std::vector<int32_t> most_likely(int32_t source,
-                                   int64_t count) const;  // those of a source token that are linked to it
+  // Target tokens, at most `count`: of all that occur; of those that are linked to a source token.
+  std::vector<int32_t> frequent(int64_t count) const;
+  std::vector<int32_t> likely_translations(int32_t source, int64_t count) const;
 
  private:
   std::vector<std::unordered_map<int32_t, double>> links_;  // of every source token

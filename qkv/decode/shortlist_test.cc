@@ -158,18 +158,18 @@ TEST(VocabularyKey, IsOfTheTokensInTheirOrder) {
 TEST(ShortlistCounts, RanksTranslationsByTheirAlignmentWeights) {
   ShortlistCounts counts(3, 10);
   // Token 7 is aligned to source tokens 1 and 2, 4 to 2; a weak link does not count.
-  counts.add(Ids{1, 2}, Ids{7, 4}, Tensor::from(std::vector<float>{0.6f, 0.4f, 0.05f, 0.95f}, {2, 2}));
-  counts.add(Ids{2}, Ids{9, 9, 7}, Tensor::from(std::vector<float>{0.3f, 0.3f, 0.2f}, {3, 1}));
-  EXPECT_EQ(counts.most_likely(0, 5), Ids{});
-  EXPECT_EQ(counts.most_likely(1, 5), Ids{7});
-  EXPECT_EQ(counts.most_likely(2, 5), (Ids{4, 7, 9}));  // 0.95; 0.4 + 0.2 and 0.3 + 0.3, by id
-  EXPECT_EQ(counts.most_likely(2, 1), Ids{4});
-  EXPECT_EQ(counts.most_frequent(2), (Ids{7, 9}));
-  EXPECT_EQ(counts.most_frequent(9), (Ids{7, 9, 4}));
+  counts.add(Ids{1, 2}, Ids{7, 4}, Tensor::from(std::vector<float>{0.75f, 0.25f, 0.05f, 0.95f}, {2, 2}));
+  counts.add(Ids{2}, Ids{9, 9, 7}, Tensor::from(std::vector<float>{0.25f, 0.25f, 0.25f}, {3, 1}));
+  EXPECT_EQ(counts.likely_translations(0, 5), Ids{});
+  EXPECT_EQ(counts.likely_translations(1, 5), Ids{7});
+  EXPECT_EQ(counts.likely_translations(2, 5), (Ids{4, 7, 9}));  // 0.95; then 0.5 of both, by id
+  EXPECT_EQ(counts.likely_translations(2, 1), Ids{4});
+  EXPECT_EQ(counts.frequent(2), (Ids{7, 9}));
+  EXPECT_EQ(counts.frequent(9), (Ids{7, 9, 4}));
   EXPECT_THROW(counts.add(Ids{3}, Ids{0}, Tensor::full({1, 1}, 1.0f)), Error);
   EXPECT_THROW(counts.add(Ids{1}, Ids{10}, Tensor::full({1, 1}, 1.0f)), Error);
   EXPECT_THROW(counts.add(Ids{1}, Ids{1}, Tensor::full({1, 2}, 1.0f)), Error);
-  EXPECT_THROW(counts.most_likely(3, 1), Error);
+  EXPECT_THROW(counts.likely_translations(3, 1), Error);
 }
 
 }  // namespace qkv::shortlist_test

@@ -59,9 +59,9 @@ class ShortlistMaker {
     const Tokenizer &source = translator_.source(), &target = translator_.target();
     ShortlistTable table = {.source = vocabulary_key(source),
                             .target = vocabulary_key(target),
-                            .frequent = counts_.most_frequent(options_.frequent)};
+                            .frequent = counts_.frequent(options_.frequent)};
     for (int32_t id = 0; id < source.size(); ++id) {
-      Ids& ids = table.translations.emplace_back(counts_.most_likely(id, options_.translations));
+      Ids& ids = table.translations.emplace_back(counts_.likely_translations(id, options_.translations));
       if (id >= source.token_count() || source.is_added(id)) continue;
       const std::optional<int32_t> same = target.id_of(source.token(id));
       if (!same || *same >= target.size() || std::find(ids.begin(), ids.end(), *same) != ids.end()) continue;
