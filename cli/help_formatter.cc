@@ -53,17 +53,26 @@ std::string description_of_flag(const CLI::Option& option) {
   return option.get_description() + "; one of " + names;
 }
 
-// "Usage: qkv train --model FOLDER [OPTIONS]".
+// "Usage: qkv train --model FOLDER [OPTIONS]", on several lines where one would be wide.
 std::string HelpFormatter::make_usage(const CLI::App* command, std::string name) const {
+  constexpr size_t width = 100;
+  std::string line = "Usage: " + name, lines;
+  const auto add = [&](const std::string& part) {
+    if (line.size() + 1 + part.size() > width) {
+      lines += line + "\n";
+      line = "      ";
+    }
+    line += " " + part;
+  };
   const bool is_program = command->get_parent() == nullptr;
-  std::string usage = "Usage: " + name + (is_program ? " [OPTIONS] COMMAND" : "");
+  if (is_program) add("[OPTIONS] COMMAND");
   for (const CLI::Option* option : command->get_options())
-    if (option->get_required()) usage += fmt::format(" {} {}", option->get_name(), option->get_type_name());
-  if (!is_program) usage += " [OPTIONS]";
+    if (option->get_required()) add(fmt::format("{} {}", option->get_name(), option->get_type_name()));
+  if (!is_program) add("[OPTIONS]");
   for (const CLI::Option* option : command->get_options())
     if (option->get_positional())
-      usage += fmt::format(" [{}{}]", option->get_type_name(), option->get_expected_max() > 1 ? " ..." : "");
-  return usage + "\n";
+      add(fmt::format("[{}{}]", option->get_type_name(), option->get_expected_max() > 1 ? " ..." : ""));
+  return lines + line + "\n";
 }
 
 std::string HelpFormatter::make_help(const CLI::App* command, std::string name, CLI::AppFormatMode mode) const {

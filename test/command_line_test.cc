@@ -53,6 +53,14 @@ TEST_F(CommandLine, HelpOfEveryCommandHasGroupsAndExamples) {
                 "\nGeneral:\n", "--threads"});
 }
 
+TEST_F(CommandLine, AWideUsageGoesOnBelow) {
+  const std::string path = "/" + std::string(60, 'a') + "/qkv";
+  const Outcome wide = bash(fmt::format("(exec -a {} {} help shortlist)", path, QKV_COMMAND));
+  expect_parts(wide.out, {"/qkv shortlist", "--output FILE [OPTIONS]\n\nRequired:"});
+  EXPECT_EQ(wide.out.find("/qkv shortlist --model FOLDER --train FILE[,FILE] --output FILE"), std::string::npos)
+      << wide.out;
+}
+
 TEST_F(CommandLine, TheManualPageHasEveryFlagAndIsWellFormed) {
   const std::string page = bash("qkv --man").out;
   EXPECT_TRUE(page.starts_with(".TH QKV 1 \"\" \"qkv 0.")) << page.substr(0, 80);
