@@ -118,7 +118,7 @@ class Training {
  public:
   Training(const TransformerConfig& config, std::vector<Batch> batches, Precision precision)
       : batches_(std::move(batches)), model_(config, 1), parameters_(parameters_of(model_)), adam_(parameters_) {
-    model_.train_in(precision);
+    model_.train_in({.precision = precision});
   }
 
   Spent pass() {

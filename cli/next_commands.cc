@@ -49,13 +49,15 @@ std::vector<std::string> next_commands(const std::string& program, const TrainOp
   const Architecture architecture = options.architecture.architecture();
   const bool text = is_language_model(architecture);
   const std::string model = shell_word(options.model.string()), data = validation_file(options);
-  std::vector<std::string> lines = {fmt::format("{} {} {}", program, use_of(architecture), model)};
+  const std::string held =
+      options.weights == WeightFormat::f32 ? "" : fmt::format(" --weights {}", name_of(options.weights));
+  std::vector<std::string> lines = {fmt::format("{} {} {}{}", program, use_of(architecture), model, held)};
   if (architecture == Architecture::masked) lines[0] = "echo \"I am [MASK] today.\" | " + lines[0];
   if (data.ends_with("/held-out.tsv"))
     lines[0] = fmt::format("cut -f1 {} | head -3 | {}", shell_word(data), lines[0]);
   if (!data.empty())
-    lines.push_back(fmt::format("{} {} --model {} --input {}", program, text ? "perplexity" : "evaluate", model,
-                                shell_word(data)));
+    lines.push_back(fmt::format("{} {} --model {}{} --input {}", program, text ? "perplexity" : "evaluate", model,
+                                held, shell_word(data)));
   lines.push_back(resume_command(program, options.model) + longer(options));
   lines.push_back(fmt::format("{} train --init {} --train {} --model adapted", program, model,
                               text ? "other-texts.txt" : "other-pairs.tsv"));

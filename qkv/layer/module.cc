@@ -144,9 +144,9 @@ void Module::pack_for_inference(WeightFormat format) const {
   release_unused_storage();
 }
 
-void Module::train_in(Precision precision) const {
-  for_each_parameter([precision](const std::string&, const Parameter& parameter) {
-    if (parameter.is_matrix()) parameter.weight().train_in(precision);
+void Module::train_in(const TrainingNumbers& numbers) const {
+  for_each_parameter([&](const std::string&, const Parameter& parameter) {
+    if (parameter.is_matrix()) parameter.weight().train_in(numbers);
   });
 }
 

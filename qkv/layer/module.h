@@ -120,8 +120,8 @@ class Module {
   // Packs every matrix: in f32 half of the memory, the same results, no gradients any more. Then returns free memory to
   // the system: most of it held the unpacked values. Not while another thread uses the module.
   void pack_for_inference(WeightFormat format = WeightFormat::f32) const;
-  // The products of every matrix in training (op/weight.h). Not while another thread uses the module.
-  void train_in(Precision precision) const;
+  // The numbers of every matrix in training (op/weight.h). Not while another thread uses the module.
+  void train_in(const TrainingNumbers& numbers) const;
 
  protected:
   Module() = default;

@@ -9,11 +9,11 @@
 namespace qkv {
 namespace {
 
-// Rows of a table, which may be held packed.
+// Rows of a table, which may be held packed or trained as if it were.
 class TableRows {
  public:
   explicit TableRows(const Weight& table) : columns_(table.dim(1)) {
-    if (table.is_packed())
+    if (table.is_packed() || table.forward_format() != WeightFormat::f32)
       packed_ = table.forward();
     else
       values_ = table.values().contiguous_copy();

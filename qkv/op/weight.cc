@@ -50,6 +50,19 @@ kernel::PackedMatrix quantized_form(const Tensor& values, WeightFormat format) {
   return kernel::pack_blocks(stored, rows.data(), bytes, N, K);
 }
 
+// W^T in a format.
+kernel::PackedMatrix form_in(WeightFormat format, const Tensor& w) {
+  return is_quantized(format) ? quantized_form(w, format) : packed_form(w.to(element_type(format)), true);
+}
+
+// W of the columns of W^T, as f32.
+Tensor values_of(const kernel::PackedMatrix& columns, const Shape& shape) {
+  Tensor out = Tensor::empty(shape);
+  const int64_t K = shape[1];
+  for_each_row(shape[0], K, [&](int64_t n) { columns.copy_column(n, out.data<float>() + n * K); });
+  return out;
+}
+
 }  // namespace
 
 struct Weight::State {
@@ -61,22 +74,24 @@ struct Weight::State {
 
   Variable master = {};
   Shape shape = {};
-  Precision precision = Precision::f32;
+  TrainingNumbers training = {};
   Form forward = {}, recorded_forward = {}, backward = {};
 
-  kernel::PackedMatrix cached(Form& kept, bool transposed, Precision how);
+  template <class Pack>
+  kernel::PackedMatrix cached(Form& kept, Pack&& pack);
 };
 
 // The form of the present values. Packing runs in parallel, without the lock: two threads that use a weight for the
 // first time both pack it, and one copy is kept.
-kernel::PackedMatrix Weight::State::cached(Form& kept, bool transposed, Precision how) {
+template <class Pack>
+kernel::PackedMatrix Weight::State::cached(Form& kept, Pack&& pack) {
   static ForkSafeMutex mutex;
   const uint64_t version = master.version();
   {
     const std::lock_guard lock(mutex);
     if (kept.matrix.rows() > 0 && kept.version == version) return kept.matrix;
   }
-  const Form made = {packed_form(master.value(), transposed, how), version};
+  const Form made = {pack(), version};
   Form replaced = made;  // freed after the lock is released
   const std::lock_guard lock(mutex);
   std::swap(kept, replaced);
@@ -91,8 +106,7 @@ Weight Weight::packed(const Tensor& values, WeightFormat format) {
   require(values.rank() == 2, "Weight::packed", "a weight must be (N,K), got {}", values.shape());
   Weight w;
   w.state_ = std::make_shared<State>(State{.shape = values.shape()});
-  w.state_->forward.matrix =
-      is_quantized(format) ? quantized_form(values, format) : packed_form(values.to(element_type(format)), true);
+  w.state_->forward.matrix = form_in(format, values);
   return w;
 }
 
@@ -135,31 +149,38 @@ const Variable& Weight::master() const {
 
 WeightFormat Weight::format() const { return is_packed() ? state_->forward.matrix.format() : WeightFormat::f32; }
 
-void Weight::train_in(Precision precision) const {
+WeightFormat Weight::forward_format() const { return is_packed() ? format() : state_->training.weights; }
+
+void Weight::train_in(const TrainingNumbers& numbers) const {
   require(!is_packed(), "train_in", "the weight {} is packed for inference", shape());
-  state_->precision = precision;
-  state_->recorded_forward = state_->backward = {};
+  state_->training = numbers;
+  state_->forward = state_->recorded_forward = state_->backward = {};
 }
 
 kernel::PackedMatrix Weight::forward() const {
   if (is_packed()) return state_->forward.matrix;
-  return state_->cached(state_->forward, true, Precision::f32);
+  return state_->cached(state_->forward, [this] { return form_in(state_->training.weights, master().value()); });
 }
 
 kernel::PackedMatrix Weight::recorded_forward() const {
-  if (is_packed() || state_->precision == Precision::f32) return forward();
-  return state_->cached(state_->recorded_forward, true, state_->precision);
+  const auto& [precision, held] = state_->training;
+  if (is_packed() || precision == Precision::f32 || held != WeightFormat::f32) return forward();
+  return state_->cached(state_->recorded_forward, [&] { return packed_form(master().value(), true, precision); });
 }
 
 kernel::PackedMatrix Weight::backward() const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
-  return state_->cached(state_->backward, false, state_->precision);
+  const auto& [precision, held] = state_->training;
+  return state_->cached(state_->backward, [&] {
+    return packed_form(held == WeightFormat::f32 ? master().value() : values_of(forward(), shape()), false,
+                       precision);
+  });
 }
 
 void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate) const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
   const int64_t K = dim(1);
-  if (state_->precision == Precision::bf16)
+  if (state_->training.precision == Precision::bf16)
     kernel::matmul(dy.transposed(), kernel::PackedMatrix::rounded(x), dw, K, {.accumulate = accumulate});
   else
     kernel::matmul(dy.transposed(), x, dw, K, {.accumulate = accumulate});
@@ -167,11 +188,7 @@ void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accum
 
 Tensor Weight::values() const {
   if (!is_packed()) return master().value();
-  const kernel::PackedMatrix& columns = state_->forward.matrix;
-  Tensor out = Tensor::empty(shape());
-  const int64_t K = dim(1);
-  for_each_row(dim(0), K, [&](int64_t n) { columns.copy_column(n, out.data<float>() + n * K); });
-  return out.to(element_type(format()));
+  return values_of(state_->forward.matrix, shape()).to(element_type(format()));
 }
 
 Weight Weight::rows(std::span<const int32_t> indices) const {

@@ -30,6 +30,15 @@ constexpr auto names_of(Precision) {
   return std::array{Named{Precision::f32, "f32"}, Named{Precision::bf16, "bf16"}};
 }
 
+// With a format of weights, results are those of the weight held in that format, as it will be for inference, so that
+// the rest of the model learns what rounding costs. Gradients are those of the rounded values and reach the
+// master as if rounding were the identity (Bengio et al., "Estimating or Propagating Gradients Through Stochastic Neurons for
+// Conditional Computation", 2013; Jacob et al., "Quantization and Training of Neural Networks", 2018).
+struct TrainingNumbers {
+  Precision precision = Precision::f32;
+  WeightFormat weights = WeightFormat::f32;
+};
+
 // The values of a parameter as a file holds them: f32 or bf16 numbers in the shape of the parameter, or a matrix (N,K) in a
 // quantised format, as the bytes of its rows: u8 (N, row_bytes(format, K)).
 class StoredValues {
@@ -69,9 +78,11 @@ class Weight {
   int64_t dim(int axis) const { return shape().dim(axis); }
   WeightFormat format() const;
   bool is_packed() const { return !master().defined(); }
+  WeightFormat forward_format() const;  // of forward()
 
-  // Of products that are recorded on a tape and their gradients; others are in f32. Not while another thread uses it.
-  void train_in(Precision precision) const;
+  // The precision is that of products that are recorded on a tape and of their gradients; others are in f32. Results
+  // of any product are in the format. Not while another thread uses the weight.
+  void train_in(const TrainingNumbers& numbers) const;
 
   const Variable& master() const;        // undefined if it is packed: on the tape, a constant
   kernel::PackedMatrix forward() const;  // W^T (K x N), for y = x W^T

@@ -162,10 +162,10 @@ TEST(Weight, FollowsTheValuesOfItsMaster) {
 struct Trained {
   Tensor y, dx, dw;
 };
-Trained trained(const Tensor& x_values, const Tensor& values, const Tensor& dy, Precision precision) {
+Trained trained(const Tensor& x_values, const Tensor& values, const Tensor& dy, const TrainingNumbers& numbers) {
   const Variable x(x_values, {.requires_grad = true}), w(values, {.requires_grad = true});
   const Weight weight = w;
-  weight.train_in(precision);
+  weight.train_in(numbers);
   const Variable y = linear(x, weight, random_tensor({values.dim(0)}, 9));
   y.backward(dy);
   return {y.value(), x.grad(), w.grad()};
@@ -174,12 +174,12 @@ Trained trained(const Tensor& x_values, const Tensor& values, const Tensor& dy, 
 TEST(Weight, TrainedInBf16HasTheProductsOfRoundedFactors) {
   const Tensor x = random_tensor({70, 33}, 1), w = random_tensor({40, 33}, 2), dy = random_tensor({70, 40}, 3);
   const auto of = [](const Tensor& t) { return rounded(t, WeightFormat::bf16); };
-  const Trained got = trained(x, w, dy, Precision::bf16);
-  const Trained wanted = trained(of(x), of(w), of(dy), Precision::f32);
+  const Trained got = trained(x, w, dy, {.precision = Precision::bf16});
+  const Trained wanted = trained(of(x), of(w), of(dy), {});
   EXPECT_LT(largest_difference(got.y, wanted.y), 1e-5);
   EXPECT_LT(largest_difference(got.dx, wanted.dx), 1e-5);
   EXPECT_LT(largest_difference(got.dw, wanted.dw), 1e-5);
-  const Trained full = trained(x, w, dy, Precision::f32);
+  const Trained full = trained(x, w, dy, {});
   EXPECT_GT(largest_difference(got.y, full.y), 1e-3);
   EXPECT_GT(largest_difference(got.dx, full.dx), 1e-3);
   EXPECT_GT(largest_difference(got.dw, full.dw), 1e-3);
@@ -189,9 +189,33 @@ TEST(Weight, TrainedInBf16IsUsedInF32WhereNothingIsRecorded) {
   const Tensor x = random_tensor({5, 33}, 1);
   const Variable w(random_tensor({40, 33}, 2), {.requires_grad = true});
   const Weight weight = w;
-  weight.train_in(Precision::bf16);
+  weight.train_in({.precision = Precision::bf16});
   const NoGrad guard;
   EXPECT_TRUE(same_bits(linear(x, weight).value(), linear(x, w.value()).value()));
+}
+
+TEST(Weight, TrainedForAFormatHasItsResultsAndTheGradientsOfItsNumbers) {
+  const Tensor x = random_tensor({70, 64}, 1), w = random_tensor({40, 64}, 2), dy = random_tensor({70, 40}, 3);
+  for (const WeightFormat format : {WeightFormat::bf16, WeightFormat::int8, WeightFormat::q4_0}) {
+    SCOPED_TRACE(name_of(format));
+    const Weight held = Weight::packed(w, format);
+    const Trained got = trained(x, w, dy, {.weights = format});
+    const Trained wanted = trained(x, held.values().to(DType::f32), dy, {});
+    EXPECT_TRUE(same_bits(got.y, linear(x, held, random_tensor({40}, 9)).value()));
+    EXPECT_TRUE(same_bits(got.dx, wanted.dx));
+    EXPECT_TRUE(same_bits(got.dw, wanted.dw));
+
+    Variable master(w, {.requires_grad = true});
+    const Weight weight = master;
+    weight.train_in({.weights = format});
+    const Tensor ids = Tensor::from(std::vector<int32_t>{39, 0, 39}, {1, 3});
+    EXPECT_TRUE(same_bits(embedding(ids, weight).value(), embedding(ids, held).value()));
+    EXPECT_TRUE(same_bits(weight.values(), w)) << "what is saved";
+    master.mutable_value().copy_from(random_tensor({40, 64}, 4));
+    EXPECT_TRUE(
+        same_bits(linear(x, weight).value(), linear(x, Weight::packed(random_tensor({40, 64}, 4), format)).value()))
+        << "after an update";
+  }
 }
 
 TEST(Weight, ProductsBySomeRowsHaveTheBitsOfTheWholeProduct) {

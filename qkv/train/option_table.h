@@ -82,6 +82,12 @@ void visit_update(Options& o, Visitor&& visitor) {
           "each product, sums, gradients and weights stay f32; faster where the processor has instructions for it, "
           "AVX512_BF16 or AMX"},
       o.precision, fixed);
+  visitor(
+      Setting{
+          "weights", "",
+          "numbers that the model will be run with (--weights of other commands): it is trained and validated "
+          "as if held in them, and saved as f32; int8 and q4_0 lose less quality after a short training with init"},
+      o.weights, fixed);
   visitor(Setting{"optimizer", "", "optimizer"}, o.optimizer, fixed);
   visitor(Setting{"beta1", "RATE", "Adam: decay rate of the first moment", below_one}, o.beta1, fixed);
   visitor(Setting{"beta2", "RATE", "Adam: decay rate of the second moment", below_one}, o.beta2, fixed);

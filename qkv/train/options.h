@@ -77,6 +77,8 @@ struct TrainOptions {
   int64_t batch_sentences = 0;
   int64_t accumulate = 1;                // batches in an update
   Precision precision = Precision::f32;  // of products (op/weight.h); validation and what is saved are f32
+  // What the model is to be held in, which products and validation then use (op/weight.h); what is saved is f32.
+  WeightFormat weights = WeightFormat::f32;
   OptimizerKind optimizer = OptimizerKind::adam;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;
   double weight_decay = 0.01;  // of adamw

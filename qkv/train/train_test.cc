@@ -173,6 +173,36 @@ TEST_F(TrainTest, WithBf16ProductsItLearnsAndResumesBitForBit) {
   EXPECT_THROW(train(o), UsageError);
 }
 
+TEST_F(TrainTest, TrainedForAFormatItIsBetterInItAndResumesBitForBit) {
+  train(options("f32"));
+  const auto in_q4 = [&](const char* model) {
+    TrainOptions o = options(model);
+    o.init = (folder_ / "f32").string();
+    o.weights = WeightFormat::q4_0;
+    o.learning_rate = 1e-3;
+    return o;
+  };
+  TrainOptions o = in_q4("rounded");
+  o.learning_rate = 1e-9;
+  o.max_steps = 1;
+  const TrainResult rounded = train(o);
+  o.model = folder_ / "not_rounded";
+  o.weights = WeightFormat::f32;
+  EXPECT_GT(std::abs(train(o).validation->loss - rounded.validation->loss), 1e-5);
+  EXPECT_LT(train(in_q4("whole")).validation->loss, rounded.validation->loss);
+
+  o = in_q4("parts");
+  o.valid_every = 0;
+  o.max_steps = 13;
+  train(o);
+  o = in_q4("parts");
+  o.resume = true;
+  train(o);
+  expect_same_weights("whole", "parts");
+  o.weights = WeightFormat::f32;
+  EXPECT_THROW(train(o), UsageError);
+}
+
 TEST_F(TrainTest, AnotherSeedIsAnotherModel) {
   train(options("a"));
   TrainOptions o = options("b");

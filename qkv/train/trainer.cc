@@ -57,7 +57,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
                                      options.architecture.transformer().norm_order != NormOrder::pre}),
       best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
-  task_.model().train_in(options_.precision);
+  task_.model().train_in({.precision = options_.precision, .weights = options_.weights});
   if (checkpoint) {
     resume(*checkpoint);
   } else {
