@@ -72,6 +72,25 @@ void weight_gradient(benchmark::State& state) {
   state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
 }
 
+// The same with factors rounded to bf16, as in training with precision bf16.
+void rounded_forward(benchmark::State& state) {
+  const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
+  const std::vector<float> a = normal(M * K), b = normal(N * K);
+  std::vector<float> c(static_cast<size_t>(M * N));
+  const PackedMatrix packed = PackedMatrix::rounded(Matrix(b.data(), N, K).transposed());
+  for (auto _ : state) matmul({a.data(), M, K}, packed, c.data(), N);
+  state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
+}
+
+void rounded_gradient(benchmark::State& state) {
+  const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
+  const std::vector<float> a = normal(M * K), b = normal(N * K);
+  std::vector<float> c(static_cast<size_t>(M * N));
+  for (auto _ : state)
+    matmul(Matrix(a.data(), K, M).transposed(), PackedMatrix::rounded(Matrix(b.data(), K, N)), c.data(), N);
+  state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
+}
+
 void packing(benchmark::State& state) {
   const int64_t N = state.range(0), K = state.range(1);
   const bool transposed = state.range(2) != 0;
@@ -97,6 +116,15 @@ void add_products() {
   for (int64_t tokens : {1000, 4096}) w->Args({128, 128, tokens})->Args({512, 512, tokens});
   w->Args({256, 128, 4096})->Args({512, 2048, 4096})->Args({2048, 512, 4096});
   w->Args({10000, 128, 2048})->Args({10000, 512, 2048})->Args({32000, 512, 2048});
+  auto* r =
+      benchmark::RegisterBenchmark("matmul/rounded", rounded_forward)->UseRealTime()->ArgNames({"M", "N", "K"});
+  r->Args({2048, 512, 512})->Args({2048, 2048, 512})->Args({2048, 512, 2048})->Args({64, 32000, 512});
+  r->Args({64, 512, 32000})->Args({4096, 128, 128});
+  auto* g = benchmark::RegisterBenchmark("matmul/rounded_dW", rounded_gradient)
+                ->UseRealTime()
+                ->ArgNames({"N", "K", "tokens"});
+  g->Args({512, 512, 2048})->Args({512, 2048, 2048})->Args({2048, 512, 2048})->Args({32000, 512, 64});
+  g->Args({32000, 512, 2048})->Args({128, 128, 4096});
   auto* p = benchmark::RegisterBenchmark("pack", packing)->UseRealTime()->ArgNames({"N", "K", "transposed"});
   p->ArgsProduct({{512}, {512}, {0, 1}})->ArgsProduct({{10000}, {512}, {0, 1}});
 }

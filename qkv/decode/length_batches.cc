@@ -13,8 +13,11 @@ std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths
   std::vector<std::vector<size_t>> batches;
   for (const size_t i : order) {
     const auto fits = [&](const std::vector<size_t>& batch) {
-      return static_cast<int64_t>(batch.size() + 1) <= options.tokens / lengths[batch.front()] &&
-             (!options.equal || lengths[i] == lengths[batch.front()]);
+      const int64_t longest = lengths[batch.front()], size = std::ssize(batch);
+      const int64_t shortest = options.equal                           ? longest
+                               : (size + 1) > options.enough / longest ? longest - longest / 8
+                                                                       : 0;
+      return size + 1 <= options.tokens / longest && lengths[i] >= shortest;
     };
     if (batches.empty() || !fits(batches.back())) batches.emplace_back();
     batches.back().push_back(i);

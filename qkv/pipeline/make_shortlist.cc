@@ -50,8 +50,9 @@ class ShortlistMaker {
       too_long_ += !fits;
       lengths.push_back(fits ? std::ssize(from[i].ids) : 0);
     }
-    for (const std::vector<size_t>& batch :
-         length_batches(lengths, {options_.batch_tokens, translator_.model().config().depends_on_length()}))
+    for (const std::vector<size_t>& batch : length_batches(
+             lengths,
+             {options_.batch_tokens, translator_.model().config().depends_on_length(), enough_for_products}))
       count(batch, from, to);
   }
 

@@ -201,7 +201,8 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
   int64_t done = 0;
   // Sources and targets of a batch have two lengths; a model that depends on them gets pairs one by one.
   const int64_t tokens = model_->config().depends_on_length() ? 1 : options.batch_tokens;
-  for (const std::vector<size_t>& batch : length_batches(lengths, {tokens})) {
+  for (const std::vector<size_t>& batch :
+       length_batches(lengths, {.tokens = tokens, .enough = enough_for_products})) {
     std::vector<std::vector<int32_t>> rows, targets_of_batch;
     for (const size_t i : batch) {
       rows.push_back(from[i].ids);

@@ -293,4 +293,11 @@ TEST(LengthBatches, PutTheLongestFirstWithinTheTokensAndLoseNothing) {
   EXPECT_TRUE(length_batches({}, {.tokens = 12}).empty());
 }
 
+TEST(LengthBatches, TakeLittlePaddingOnceTheyHaveEnoughTokens) {
+  const std::vector<int64_t> lengths = {16, 15, 9, 14, 13, 16, 8, 1};
+  const auto batches = length_batches(lengths, {.tokens = 1000, .enough = 40});
+  const std::vector<std::vector<size_t>> expected = {{0, 5, 1, 3}, {4, 2, 6}, {7}};
+  EXPECT_EQ(batches, expected);
+}
+
 }  // namespace qkv::translator_test
