@@ -23,6 +23,7 @@ struct OpRow {
   DType numbers = DType::f32;
   int64_t calls = 0, ns = 0;
   double flops = 0, bytes = 0;
+  bool is_mixed = false;  // of ops in several numbers, whose peaks differ
 
   void add(const OpRow& o) {
     calls += o.calls;
@@ -72,7 +73,7 @@ std::vector<OpRow> rows_of(const Profile& profile) {
   const auto is_large = [&](const OpRow& row) { return row.ns * 500 >= all || row.op == other_name; };
   const auto small = std::ranges::stable_partition(rows, is_large).begin();
   if (rows.end() - small < 2) return rows;
-  OpRow rest = {.op = fmt::format("{} rows of less than 0.2%", rows.end() - small)};
+  OpRow rest = {.op = fmt::format("{} rows of less than 0.2%", rows.end() - small), .is_mixed = true};
   for (auto row = small; row != rows.end(); ++row) rest.add(*row);
   rows.erase(small, rows.end());
   rows.push_back(rest);
@@ -90,15 +91,15 @@ struct Totals {
 TableRow cells_of(const OpRow& row, const Totals& totals, const MachineSpeed& machine) {
   const auto steps = static_cast<double>(totals.steps), ns = static_cast<double>(std::max<int64_t>(row.ns, 1));
   const double gflops = row.flops / ns, gb = row.bytes / ns;
-  const bool computes = row.flops > 0, moves = row.bytes > 0;
+  const bool computes = row.flops > 0, has_peak = computes && !row.is_mixed, moves = row.bytes > 0;
   return {row.op,
           std::string(text_of(row.pass)),
-          computes ? std::string(name_of(row.numbers)) : "",
-          fmt::format("{:.3g}", static_cast<double>(row.calls) / steps),
+          has_peak ? std::string(name_of(row.numbers)) : "",
+          row.calls > 0 ? fmt::format("{:.3g}", static_cast<double>(row.calls) / steps) : "",
           fmt::format("{:.2f}", 1e-6 * static_cast<double>(row.ns) / steps),
           fmt::format("{:.1f}%", 100 * static_cast<double>(row.ns) / static_cast<double>(totals.ns)),
           computes ? fmt::format("{:.1f}", gflops) : "",
-          computes ? fmt::format("{:.0f}%", 100 * gflops / peak_of(row.numbers, machine)) : "",
+          has_peak ? fmt::format("{:.0f}%", 100 * gflops / peak_of(row.numbers, machine)) : "",
           moves ? fmt::format("{:.1f}", gb) : "",
           moves ? fmt::format("{:.0f}%", 100 * gb / machine.memory) : ""};
 }
@@ -147,7 +148,7 @@ int64_t StepProfile::steps() const { return std::clamp<int64_t>(begun_ - warmup_
 
 std::string StepProfile::table(const MachineSpeed& machine) const {
   const std::vector<OpRow> ops = rows_of(profile_);
-  OpRow all = {.op = "all", .calls = 0};
+  OpRow all = {.op = "all", .is_mixed = true};
   for (const OpRow& row : ops) all.add(row);
   all.calls = 0;
   const Totals totals = {.steps = std::max<int64_t>(steps(), 1), .ns = std::max<int64_t>(all.ns, 1)};
@@ -163,7 +164,6 @@ std::string StepProfile::table(const MachineSpeed& machine) const {
       {"op", "pass", "numbers", "calls", "ms", "time", "GFLOP/s", "of peak", "GB/s", "of memory"}};
   for (const OpRow& row : ops) rows.push_back(cells_of(row, totals, machine));
   rows.push_back(cells_of(all, totals, machine));
-  rows.back()[2] = rows.back()[3] = rows.back()[7] = "";  // of calls and peaks of several kinds there is no sum
   return out + qkv::table(rows, {false, false, false, true, true, true, true, true, true, true});
 }
 
