@@ -105,6 +105,7 @@ class Trainer {
   int64_t checked_ = -1;                  // step of the last check of all parameters
   bool options_written_ = false;          // to training/options.json, by this process
   std::optional<StepProfile> profile_;    // with options.profile
+  MachineSpeed machine_;                  // once the trace is written
   std::optional<FileWriter> trace_file_;  // until it is written
 };
 

@@ -15,6 +15,8 @@ void Trainer::write_trace() {
   trace_file_->write(profile_->trace("qkv train"));
   trace_file_->commit();
   trace_file_.reset();
+  // Right after the updates that it is compared with.
+  if (!options_.quiet) machine_ = measure_machine();
 }
 
 void Trainer::end_profile() {
@@ -27,7 +29,7 @@ void Trainer::end_profile() {
   write_trace();
   if (options_.quiet) return;
   progress_.note("profile, trace in " + options_.profile);
-  progress_.note(profile_->table(measure_machine()));
+  progress_.note(profile_->table(machine_));
 }
 
 }  // namespace qkv
