@@ -3,17 +3,19 @@
 //
 //     train_bench --recipe base --precision bf16
 //     train_bench --recipe tiny --vocabulary 10000 --batches batches.json --threads 2 --json
+//     train_bench --recipe base --profile trace.json         # where the time goes, op by op: measure/step_profile.h
 //
 // The batches are those of a file, the lengths of source and target of every sentence,
 //
 //     {"tiny": {"batches": [[[12, 14], [12, 15], ...], ...]}, "base": ...}
 //
 // or are cut from random sentences of 5 to 40 tokens sorted by length. Their first pass warms up; the median of
-// `--repeat` passes counts.
+// `--repeat` passes counts. Steps are profiled after these.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <sys/resource.h>
 #include <vector>
@@ -27,6 +29,8 @@
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/instruction_set.h"
+#include "qkv/measure/machine_speed.h"
+#include "qkv/measure/step_profile.h"
 #include "qkv/model/transformer.h"
 #include "qkv/text/batches.h"
 #include "qkv/train/optimizer.h"
@@ -38,7 +42,7 @@ using Clock = std::chrono::steady_clock;
 using Lengths = std::vector<std::pair<int, int>>;  // source and target of every sentence of a batch
 
 struct Settings {
-  std::string recipe = "tiny", batches, precision = "f32";
+  std::string recipe = "tiny", batches, precision = "f32", profile;
   int64_t vocabulary = 0, tokens = 0, count = 0;  // 0: those of the recipe
   int threads = 2, repeat = 5;
   bool json = false;
@@ -121,9 +125,11 @@ class Training {
     model_.train_in({.precision = precision});
   }
 
-  Spent pass() {
+  Spent pass(StepProfile* profile = nullptr) {
     Spent spent;
     for (const Batch& batch : batches_) {
+      std::optional<StepProfile::Step> profiled;
+      if (profile) profiled.emplace(*profile);
       const auto t0 = Clock::now();
       Pass pass{.training = true, .seed = 1, .step = step_++};
       const CrossEntropy loss =
@@ -164,6 +170,15 @@ class Training {
   uint64_t step_ = 0;
 };
 
+// Whole passes: the table is the mean of the batches.
+void write_profile(Training& training, const std::string& path) {
+  const int64_t passes = std::max<int64_t>(1, 5 / training.steps());
+  StepProfile profile(passes * training.steps(), 0);
+  while (!profile.is_complete()) training.pass(&profile);
+  write_file(path, profile.trace("train_bench"));
+  std::cerr << profile.table(measure_machine());
+}
+
 double resident_mb() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -191,6 +206,8 @@ int run(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_flag("--json", s.json, "one line of JSON");
+  app.add_option("--profile", s.profile,
+                 "time, GFLOP/s and bytes of every operation: a table on stderr, and a trace in this file");
   CLI11_PARSE(app, argc, argv);
 
   set_threads(s.threads);
@@ -230,6 +247,7 @@ int run(int argc, char** argv) {
         s.precision, tokens_per_s, ms, 100 * median.forward / median.all(), 100 * median.backward / median.all(),
         resident_mb());
   }
+  if (!s.profile.empty()) write_profile(training, s.profile);
   return 0;
 }
 

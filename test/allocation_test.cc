@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/json.h"
 #include "qkv/layer/attention_variant.h"
 #include "qkv/op/activation.h"
@@ -83,6 +84,15 @@ TEST(Json, LookingUpAMemberOrAnItemAllocatesNothing) {
 TEST(AttentionVariant, IsCheckedWithoutItsText) {
   const int64_t of_text = allocations_of([] { to_string(*mechanism_of(Rotary{})); });
   EXPECT_LT(allocations_of([] { AttentionVariant(Rotary{}); }), 2 * of_text);
+}
+
+TEST(OpScope, AllocatesNothingOutsideOfAProfile) {
+  const Tensor x = Tensor::full({2, 3}, 0.5f);
+  EXPECT_EQ(allocations_of([&] {
+              const OpScope scope("op", OpWork::moves(x, 2));
+              count_work(OpWork::product(2, 3, 4));
+            }),
+            0);
 }
 
 // A decoding step has hundreds of ops: each allocates its result, the memory (from the pool) and the node, and nothing else.

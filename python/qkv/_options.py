@@ -249,6 +249,9 @@ class TrainOptions(TypedDict, total=False):
     tensorboard             also write the curves for TensorBoard: tensorboard logdir MODEL/training [False]
     report_parameters       also log the root mean squares of every parameter, its gradient and its update
                             [False]
+    profile                 time, GFLOP/s and bytes of every operation of updates 3 to 7: a table at the end,
+                            and a trace in this file for ui.perfetto.dev or chrome://tracing; measures the
+                            machine for two seconds [FILE]
     """
 
     train: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -319,3 +322,4 @@ class TrainOptions(TypedDict, total=False):
     report_every: int
     tensorboard: bool
     report_parameters: bool
+    profile: str | os.PathLike[str]

@@ -1,6 +1,7 @@
 #include "qkv/attention/attention.h"
 
 #include "qkv/attention/engine/call.h"
+#include "qkv/attention/engine/call_work.h"
 #include "qkv/attention/engine/engine.h"
 #include "qkv/attention/forward_backward.h"
 #include "qkv/base/error.h"
@@ -60,10 +61,12 @@ ForwardResult forward_of(const Request& r, const AttentionCall& call) {
   return {r.known->out.to(call.q.dtype()), r.known->statistics};
 }
 
-Variable recorded(const AttentionCall& call, const ForwardResult& forward, std::vector<Variable> inputs) {
+Variable recorded(const AttentionCall& call, const ForwardResult& forward, const OpWork& work,
+                  std::vector<Variable> inputs) {
   if (!recording(inputs)) return forward.out;
   return record("attention", std::move(inputs), forward.out,
-                [call, forward](const Tensor& dout, const std::vector<bool>&) {
+                [call, forward, work](const Tensor& dout, const std::vector<bool>&) {
+                  count_work(backward_work(work));
                   BackwardResult g = backward_pass(call, forward, dout);
                   std::vector<Tensor> grads = {g.dq, g.dk, g.dv};
                   grads.insert(grads.end(), g.parameters.begin(), g.parameters.end());
@@ -72,7 +75,10 @@ Variable recorded(const AttentionCall& call, const ForwardResult& forward, std::
 }
 
 Response run(const Request& r) {
+  const OpScope scope("attention");
   auto [call, inputs] = prepare_inputs(r);
+  const OpWork work = forward_work(std::span(&call, 1));
+  count_work(work);
   const ForwardResult forward = forward_of(r, call);
   Response response = {.out = {}, .forward = forward, .weights = {}, .lse = {}};
   if (r.weights != Weights::none) {
@@ -80,7 +86,7 @@ Response run(const Request& r) {
                                                  : mean_attention_weights(call, forward.statistics);
     response.lse = log_sum_exp(forward.statistics);
   }
-  response.out = convert(recorded(call, forward, std::move(inputs)), r.q.value().dtype());
+  response.out = convert(recorded(call, forward, work, std::move(inputs)), r.q.value().dtype());
   return response;
 }
 

@@ -1,18 +1,16 @@
 #include "qkv/attention/explain.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
-#include <numeric>
 
 #include <fmt/core.h>
 
 #include "qkv/attention/engine/call.h"
 #include "qkv/attention/engine/engine.h"
+#include "qkv/attention/engine/pair_counts.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
-#include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 
 namespace qkv {
@@ -93,51 +91,6 @@ AttentionShape checked_shape(const Tensor& q, const Tensor& k, const Tensor& v, 
   return shape;
 }
 
-struct Counts {
-  int64_t visible = 0, computed = 0, fully_masked = 0, visited = 0, partial = 0;
-  Counts operator+(const Counts& o) const {
-    return {visible + o.visible, computed + o.computed, fully_masked + o.fully_masked, visited + o.visited,
-            partial + o.partial};
-  }
-};
-
-Counts count_block(const AttentionCall& call, const QueryBlock& block) {
-  Counts n;
-  const uint64_t all = first_queries(block.queries);
-  uint64_t unmasked = 0;  // the queries with a visible key, one bit each
-  for_each_visible_tile(call, block, all_keys(call), [&](const Tile& tile, Visibility visibility) {
-    ++n.visited;
-    if (visibility == Visibility::visible) {
-      n.computed += tile.width * tile.keys;
-      n.visible += tile.queries * tile.keys;
-      unmasked = all;
-      return;
-    }
-    ++n.partial;
-    for (const PartialTile::Piece& piece : PartialTile(*call.mask, tile)) {
-      n.computed += piece.tile.width * piece.tile.keys;
-      for (int64_t j = 0; j < piece.tile.keys; ++j) {
-        const uint64_t visible = piece.visible[j] & first_queries(piece.tile.queries);
-        n.visible += std::popcount(visible);
-        unmasked |= visible << piece.tile.lane;
-      }
-    }
-  });
-  n.fully_masked = block.queries - std::popcount(unmasked);
-  return n;
-}
-
-Counts count_all(const AttentionCall& call) {
-  const AttentionShape& s = call.shape;
-  std::vector<Counts> heads(static_cast<size_t>(s.B * s.H));
-  parallel_for(s.B * s.H, [&](int64_t i) {
-    Counts& n = heads[static_cast<size_t>(i)];
-    for (int64_t b = 0; b < count_query_blocks(call); ++b)
-      n = n + count_block(call, query_block(call, i / s.H, i % s.H, b));
-  });
-  return std::accumulate(heads.begin(), heads.end(), Counts());
-}
-
 // 12345678 as "12,345,678".
 std::string grouped(int64_t n) {
   std::string text = fmt::format("{}", n);
@@ -175,7 +128,7 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   AttentionCall call;
   call.shape = s;
   call.mask = options.mask & score->mask(s);
-  const Counts n = count_all(call);
+  const PairCounts n = count_pairs(call);
   plan.pairs = s.B * s.H * s.T * s.S;
   plan.visible_pairs = n.visible;
   plan.fully_masked_queries = n.fully_masked;

@@ -1,6 +1,7 @@
 #include "qkv/attention/multi_token.h"
 
 #include "qkv/attention/multi_token/passes.h"
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/op/activation.h"
 #include "qkv/op/arithmetic.h"
@@ -22,6 +23,7 @@ MultiTokenResult run(const Variable& q, const Variable& k, const Variable& v, co
     result.out = convert(result.out, DType::bf16);
     return result;
   }
+  const OpScope scope("multi_token_attention");
   std::vector<Variable> inputs = inputs_of(q, k, v, options);
   MultiTokenForward forward = multi_token_forward(call, with_weights);
   MultiTokenResult result = {forward.out, forward.weights};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "qkv/attention/engine/call.h"
+#include "qkv/attention/engine/call_work.h"
 #include "qkv/attention/engine/engine.h"
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
@@ -88,6 +89,7 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
     const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
     return convert(run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options), DType::bf16);
   }
+  const OpScope scope("attention_packed");
   const Score::Prepared prepared = options.score ? options.score->prepare(q, k) : Score::Prepared{q, k};
   const std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, options);
   auto s = std::make_shared<Sequences>();
@@ -98,6 +100,8 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
         prepare({sequence(prepared.q.value(), q_offsets, n), sequence(prepared.k.value(), k_offsets, n)},
                 sequence(v.value(), k_offsets, n), options, recording(inputs)));
   s->results.resize(s->calls.size());
+  const OpWork work = forward_work(s->calls);
+  count_work(work);
   Tensor out =
       Tensor::empty({q.dim(2), q.dim(1), v.dim(3)}, q.value().dtype()).reshape({1, q.dim(2), q.dim(1), v.dim(3)});
   out = out.transpose(1, 2);
@@ -107,8 +111,10 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
     rows.copy_from(s->results[n].out);
     s->results[n].out = rows;
   });
-  return record("attention_packed", inputs, out,
-                [s, inputs](const Tensor& dout, const std::vector<bool>&) { return backward(*s, inputs, dout); });
+  return record("attention_packed", inputs, out, [s, inputs, work](const Tensor& dout, const std::vector<bool>&) {
+    count_work(backward_work(work));
+    return backward(*s, inputs, dout);
+  });
 }
 
 }  // namespace

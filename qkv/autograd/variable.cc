@@ -4,6 +4,7 @@
 #include <atomic>
 #include <queue>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 
@@ -24,10 +25,16 @@ void add_to(Tensor& sum, const Tensor& x) {
 }
 
 void add_to(Tensor& sum, const Tensor& x) {
+  const OpScope scope("sum of gradients", OpWork::moves(x, 3));
   if (sum.dtype() == DType::bf16)
     add_to<bfloat16>(sum, x);
   else
     add_to<float>(sum, x);
+}
+
+Tensor copy_of(const Tensor& gradient) {
+  const OpScope scope("copy of a gradient", OpWork::moves(gradient, 2));
+  return gradient.clone();
 }
 
 }  // namespace
@@ -78,7 +85,7 @@ struct Variable::Node {
     if (!own.backward) {  // leaf
       if (own.fresh) {    // the first gradient becomes the sum, copied only if it is shared
         const bool alone = g.storage().use_count() == 1 && g.contiguous() && g.storage()->writable();
-        own.sum = alone ? std::move(g) : g.clone();
+        own.sum = alone ? std::move(g) : copy_of(g);
         own.fresh = false;
       } else {
         add_to(own.sum, g);
@@ -87,7 +94,7 @@ struct Variable::Node {
       own.sum = g;
       own.is_shared = true;
     } else {
-      if (own.is_shared) own.sum = own.sum.clone();
+      if (own.is_shared) own.sum = copy_of(own.sum);
       own.is_shared = false;
       add_to(own.sum, g);
     }
@@ -147,6 +154,7 @@ void Variable::backward() const {
 
 void Variable::backward(const Tensor& upstream) const {
   require(requires_grad(), "backward", "no input of this value requires a gradient");
+  const OpScope tape("tape", {}, OpPass::backward);
   const auto older = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
     return a->gradient->sequence < b->gradient->sequence;
   };
@@ -161,7 +169,11 @@ void Variable::backward(const Tensor& upstream) const {
     for (const Variable& input : own.inputs) needs.push_back(input.requires_grad());
     Tensor grad = std::move(own.sum);
     own.sum = Tensor();
-    std::vector<Tensor> grads = own.backward(grad, needs);
+    std::vector<Tensor> grads;
+    {
+      const OpScope scope(own.op);
+      grads = own.backward(grad, needs);
+    }
     require(grads.size() == needs.size(), own.op, "{} gradients for {} inputs", grads.size(), needs.size());
     for (size_t i = 0; i < grads.size(); ++i) {
       if (!needs[i] || !grads[i].defined()) continue;

@@ -1,5 +1,6 @@
 #include "qkv/op/activation.h"
 
+#include "qkv/autograd/profile.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/rows.h"
@@ -10,12 +11,14 @@ namespace {
 using kernel::RowKernels;
 
 Variable activation(const char* op, const Variable& x, RowKernels::Forward forward, RowKernels::Backward backward) {
+  const OpScope scope(op, OpWork::moves(x.value(), 2));
   const Tensor in = x.value().contiguous_copy();
   Tensor y = Tensor::empty(in.shape());
   const float* from = in.data<float>();
   float* to = y.data<float>();
   for_each_range(y.numel(), [&](int64_t i, int64_t end) { forward(from + i, end - i, to + i); });
   return record(op, {x}, y, [in, backward](const Tensor& grad, const std::vector<bool>&) {
+    count_work(OpWork::moves(grad, 3));
     const Tensor dy = grad.contiguous_copy();
     Tensor dx = Tensor::empty(in.shape());
     const float *x0 = in.data<float>(), *g = dy.data<float>();

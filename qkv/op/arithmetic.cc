@@ -1,5 +1,6 @@
 #include "qkv/op/arithmetic.h"
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/rows.h"
@@ -38,6 +39,7 @@ double sum_of_products(const Tensor& a, const Tensor& b) {
 
 Variable add(const Variable& a, const Variable& b) {
   check_same("add", a, b);
+  const OpScope scope("add", OpWork::moves(a.value(), 3));
   const Tensor x0 = a.value().contiguous_copy(), x1 = b.value().contiguous_copy();
   return record("add", {a, b}, elementwise(kernel::kernels().rows.add, x0, x1),
                 [](const Tensor& dy, const std::vector<bool>&) {
@@ -46,6 +48,7 @@ Variable add(const Variable& a, const Variable& b) {
 }
 
 Variable add(const Variable& x, float constant) {
+  const OpScope scope("add", OpWork::moves(x.value(), 3));
   const Tensor in = x.value().contiguous_copy(), constants = Tensor::full(in.shape(), constant);
   return record("add", {x}, elementwise(kernel::kernels().rows.add, in, constants),
                 [](const Tensor& dy, const std::vector<bool>&) { return std::vector<Tensor>{dy}; });
@@ -53,10 +56,12 @@ Variable add(const Variable& x, float constant) {
 
 Variable multiply(const Variable& a, const Variable& b) {
   check_same("multiply", a, b);
+  const OpScope scope("multiply", OpWork::moves(a.value(), 3));
   const Tensor x0 = a.value().contiguous_copy(), x1 = b.value().contiguous_copy();
   return record("multiply", {a, b}, elementwise(kernel::kernels().rows.multiply, x0, x1),
                 [x0, x1](const Tensor& grad, const std::vector<bool>& needs) {
                   const Tensor dy = grad.contiguous_copy();
+                  count_work(OpWork::moves(dy, 3 * (needs[0] + needs[1])));
                   const auto times = [&](const Tensor& x) {
                     return elementwise(kernel::kernels().rows.multiply, dy, x);
                   };
@@ -65,8 +70,10 @@ Variable multiply(const Variable& a, const Variable& b) {
 }
 
 Variable scale(const Variable& x, float factor) {
+  const OpScope scope("scale", OpWork::moves(x.value(), 2));
   return record("scale", {x}, scaled(x.value().contiguous_copy(), factor),
                 [factor](const Tensor& dy, const std::vector<bool>&) {
+                  count_work(OpWork::moves(dy, 2));
                   return std::vector<Tensor>{scaled(dy.contiguous_copy(), factor)};
                 });
 }
@@ -74,9 +81,11 @@ Variable scale(const Variable& x, float factor) {
 Variable scale(const Variable& x, const Variable& factor) {
   require(factor.shape() == Shape{1}, "scale", "the factor must be one number, of shape (1), got {}",
           factor.shape());
+  const OpScope scope("scale", OpWork::moves(x.value(), 2));
   const float by = factor.value().at<float>({0});
   const Tensor in = x.value().contiguous_copy();
   return record("scale", {x, factor}, scaled(in, by), [in, by](const Tensor& grad, const std::vector<bool>& needs) {
+    count_work(OpWork::moves(grad, 2 * (needs[0] + needs[1])));
     const Tensor dy = grad.contiguous_copy();
     std::vector<Tensor> grads(2);
     if (needs[0]) grads[0] = scaled(dy, by);
@@ -88,9 +97,11 @@ Variable scale(const Variable& x, const Variable& factor) {
 Variable divide(const Variable& x, const Variable& divisor) {
   require(divisor.shape() == Shape{1}, "divide", "the divisor must be one number, of shape (1), got {}",
           divisor.shape());
+  const OpScope scope("divide", OpWork::moves(x.value(), 2));
   const float by = divisor.value().at<float>({0});
   const Tensor y = scaled(x.value().contiguous_copy(), 1.0f / by);
   return record("divide", {x, divisor}, y, [y, by](const Tensor& grad, const std::vector<bool>& needs) {
+    count_work(OpWork::moves(grad, 2 * (needs[0] + needs[1])));
     const Tensor dy = grad.contiguous_copy();
     std::vector<Tensor> grads(2);
     if (needs[0]) grads[0] = scaled(dy, 1.0f / by);
@@ -102,6 +113,7 @@ Variable divide(const Variable& x, const Variable& divisor) {
 }
 
 Variable sum(const Variable& x) {
+  const OpScope scope("sum", OpWork::moves(x.value(), 1));
   const Tensor in = x.value().contiguous_copy();
   Tensor y = Tensor::full({1}, static_cast<float>(kernel::kernels().rows.sum(in.data<float>(), in.numel())));
   return record("sum", {x}, y, [shape = x.shape()](const Tensor& dy, const std::vector<bool>&) {

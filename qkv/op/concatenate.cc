@@ -1,5 +1,6 @@
 #include "qkv/op/concatenate.h"
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
@@ -28,6 +29,7 @@ Tensor joined(const std::vector<Tensor>& parts, int axis) {
 }  // namespace
 
 Variable concatenate(const std::vector<Variable>& parts, int axis) {
+  const OpScope scope("concatenate");
   require(!parts.empty() && axis >= 0 && axis < parts.front().value().rank(), "concatenate",
           "axis {} of {} tensors: expected at least one tensor that has the axis", axis, parts.size());
   std::vector<Tensor> values;
@@ -36,6 +38,7 @@ Variable concatenate(const std::vector<Variable>& parts, int axis) {
   sizes.reserve(parts.size());
   for (const Variable& part : parts) values.push_back(part.value());
   const Tensor whole = joined(values, axis);
+  count_work(OpWork::moves(whole, 2));
   for (const Tensor& value : values) sizes.push_back(value.dim(axis));
   return record("concatenate", parts, whole, [axis, sizes](const Tensor& grad, const std::vector<bool>&) {
     std::vector<Tensor> grads;
@@ -51,6 +54,7 @@ Variable concatenate(const std::vector<Variable>& parts, int axis) {
 // The positions share one gradient: the first one that the backward reaches makes it and passes it to `all`, the
 // others write into it. `all` was recorded before every position, so it is visited after all of them have written.
 std::vector<Variable> split(const Variable& x, int axis) {
+  const OpScope scope("split");
   const Variable all = record("split", {x}, x.value(), [](const Tensor& grad, const std::vector<bool>&) {
     return std::vector<Tensor>{grad};
   });
@@ -60,6 +64,7 @@ std::vector<Variable> split(const Variable& x, int axis) {
     positions.push_back(record(
         "split", {all}, x.value().slice(axis, i, i + 1),
         [dx, axis, i, shape = x.shape(), dtype = x.value().dtype()](const Tensor& grad, const std::vector<bool>&) {
+          count_work(OpWork::moves(grad, 2));
           const bool first = !dx->defined();
           if (first) *dx = Tensor::zeros(shape, dtype);
           dx->slice(axis, i, i + 1).copy_from(grad);

@@ -1,5 +1,6 @@
 #include "qkv/op/convert.h"
 
+#include "qkv/autograd/profile.h"
 #include "qkv/tensor/layout.h"
 
 namespace qkv {
@@ -15,6 +16,7 @@ Tensor convert(const Tensor& x, DType dtype) {
 Variable convert(const Variable& x, DType dtype) {
   const DType from = x.value().dtype();
   if (from == dtype) return x;
+  const OpScope scope("convert", OpWork::moves(x.value(), 2));
   return record("convert", {x}, convert(x.value(), dtype), [from](const Tensor& dy, const std::vector<bool>&) {
     return std::vector<Tensor>{convert(dy, from)};
   });

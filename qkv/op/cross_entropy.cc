@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/matmul.h"
+#include "qkv/op/product_work.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -86,6 +88,7 @@ struct TokenLoss {
 CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const CrossEntropyOptions& options) {
   require(logits.value().rank() == 2 && logits.dim(1) > 0, "cross_entropy", "logits must be (N,V), got {}",
           logits.shape());
+  const OpScope scope("cross_entropy", OpWork::moves(logits.value(), logits.requires_grad() ? 2 : 1));
   const int64_t N = logits.dim(0), V = logits.dim(1);
   const std::vector<int64_t> rows = counted_tokens("cross_entropy", targets, N, V, options);
   const int64_t tokens = N / passes(options);
@@ -116,6 +119,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   const Variable& b = weights.bias;
   require(x.value().rank() == 2 && w.shape().rank() == 2 && x.dim(1) == w.dim(1) && w.dim(0) > 0,
           "linear_cross_entropy", "x (N,C) is {}, w (V,C) is {}: C must agree", x.shape(), w.shape());
+  const OpScope scope("linear_cross_entropy");
   const int64_t N = x.dim(0), C = x.dim(1), V = w.dim(0);
   require(!b.defined() || b.shape() == Shape{V}, "linear_cross_entropy", "w (V,C) is {}, b (V) is {}: V must agree",
           w.shape(), b.defined() ? b.shape() : Shape{});
@@ -153,15 +157,26 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     // Rows of a piece: its tokens in the first pass, then in the second.
     const auto row = [&](int64_t i) { return i < here ? token[i] : token[i - here] + tokens; };
     for_each_row(M, C, [&](int64_t i) { std::copy_n(in.data<float>() + row(i) * C, C, xs + i * C); });
-    kernel::matmul({xs, M, C}, forward, ls, V, {.bias = b.defined() ? bias.data<float>() : nullptr});
-    for_each_row(here, V, [&](int64_t i) {
+    {
+      const OpScope product("linear_cross_entropy: logits", product_work(M, w.shape(), forward));
+      kernel::matmul({xs, M, C}, forward, ls, V, {.bias = b.defined() ? bias.data<float>() : nullptr});
+    }
+    const auto loss_of_row = [&](int64_t i) {
       float *p = ls + i * V, *q = ls + (here + i) * V;
       float *dp = with_gradient ? gs + i * V : nullptr, *dq = with_gradient ? gs + (here + i) * V : nullptr;
       const int32_t wanted = t[token[i]];
       loss[token[i]] = two_passes ? loss_of(p, q, wanted, dp, dq) : loss_of(p, wanted, dp);
-    });
+    };
+    {
+      const OpScope softmax("linear_cross_entropy: loss",
+                            OpWork::moves(logits.slice(0, 0, M), with_gradient ? 2 : 1));
+      for_each_row(here, V, loss_of_row);
+    }
     if (!with_gradient) continue;
-    kernel::matmul({gs, M, V}, backward, ds, C);
+    {
+      const OpScope product("linear_cross_entropy: dx", product_work(M, w.shape(), backward));
+      kernel::matmul({gs, M, V}, backward, ds, C);
+    }
     float* out = dx.data<float>();
     for_each_row(M, C, [&](int64_t i) { std::copy_n(ds + i * C, C, out + row(i) * C); });
     w.gradient({gs, M, V}, {xs, M, C}, dw.data<float>(), true);

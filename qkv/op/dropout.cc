@@ -1,5 +1,6 @@
 #include "qkv/op/dropout.h"
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/arithmetic.h"
@@ -28,8 +29,10 @@ Tensor dropped(const Tensor& x, const kernel::DropoutKey& key) {
 Variable dropout(const Variable& x, const Dropout& options) {
   const kernel::DropoutKey key = checked_key(options);
   if (options.rate == 0) return x;
+  const OpScope scope("dropout", OpWork::moves(x.value(), 2));
   return record("dropout", {x}, dropped(x.value().contiguous_copy(), key),
                 [key](const Tensor& dy, const std::vector<bool>&) {
+                  count_work(OpWork::moves(dy, 2));
                   return std::vector<Tensor>{dropped(dy.contiguous_copy(), key)};
                 });
 }
@@ -39,6 +42,7 @@ Variable dropout_add(const Variable& x, const Variable& residual, const Dropout&
   if (options.rate == 0) return add(x, residual);
   require(x.shape() == residual.shape(), "dropout_add", "x and residual must have the same shape: {} and {}",
           x.shape(), residual.shape());
+  const OpScope scope("dropout_add", OpWork::moves(x.value(), 3));
   const Tensor in = x.value().contiguous_copy(), rest = residual.value().contiguous_copy();
   Tensor y = Tensor::empty(in.shape());
   const float *from = in.data<float>(), *r = rest.data<float>();
@@ -47,6 +51,7 @@ Variable dropout_add(const Variable& x, const Variable& residual, const Dropout&
     kernel::kernels().rows.dropout_add(from + i, r + i, end - i, key, i, to + i);
   });
   return record("dropout_add", {x, residual}, y, [key](const Tensor& dy, const std::vector<bool>& needs) {
+    if (needs[0]) count_work(OpWork::moves(dy, 2));
     return std::vector<Tensor>{needs[0] ? dropped(dy.contiguous_copy(), key) : Tensor(), dy};
   });
 }

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/rows.h"
@@ -67,6 +68,7 @@ Tensor position_gradient(const Tensor& dy, const Shape& shape, int64_t first_pos
 }  // namespace
 
 Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOptions& options) {
+  const OpScope scope("embedding");
   require(ids.rank() == 2 && ids.dtype() == DType::i32 && table.shape().rank() == 2, "embedding",
           "ids must be i32 (B,T), the table f32 (V,C); got {} {} and {}", name_of(ids.dtype()), ids.shape(),
           table.shape());
@@ -81,6 +83,7 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
   for (const int32_t i : id) require(i >= 0 && i < V, "embedding", "id {} is not in the table of V {} rows", i, V);
 
   Tensor y = Tensor::empty({B, T, C});
+  count_work(OpWork::moves(y, 2));
   const TableRows table_rows(table);
   const Tensor contiguous_positions = positions.defined() ? positions.value().contiguous_copy() : Tensor();
   const float* p = positions.defined() ? contiguous_positions.data<float>() + options.first_position * C : nullptr;
@@ -99,7 +102,11 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
                                                                             const std::vector<bool>& needs) {
                   const Tensor dy = grad.contiguous_copy();
                   std::vector<Tensor> grads(needs.size());
-                  if (needs[0]) grads[0] = table_gradient(contiguous_ids, dy, V, C, scale);
+                  count_work(OpWork::moves(dy, 1));
+                  if (needs[0]) {
+                    grads[0] = table_gradient(contiguous_ids, dy, V, C, scale);
+                    count_work(OpWork::moves(grads[0], 1));
+                  }
                   if (needs.size() > 1 && needs[1]) grads[1] = position_gradient(dy, shape, first);
                   return grads;
                 });

@@ -1,8 +1,10 @@
 #include "qkv/op/linear.h"
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/matmul.h"
 #include "qkv/op/activation.h"
+#include "qkv/op/product_work.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -31,13 +33,18 @@ Variable recorded(const Variable& x, const Weight& w, const Variable& b, const T
                   std::vector<Tensor> grads(needs.size());
                   if (needs[0]) {  // dx = dy W
                     grads[0] = Tensor::empty(in.shape());
-                    kernel::matmul(matrix(dy, M), w.backward(), grads[0].data<float>(), K);
+                    const kernel::PackedMatrix weight = w.backward();
+                    const OpScope scope("linear: dx", product_work(M, w.shape(), weight));
+                    kernel::matmul(matrix(dy, M), weight, grads[0].data<float>(), K);
                   }
                   if (needs[1]) {  // dW = dy^T x
                     grads[1] = Tensor::empty(w.shape());
                     w.gradient(matrix(dy, M), matrix(in, M), grads[1].data<float>());
                   }
-                  if (needs[2]) grads[2] = sum_rows(dy, N);  // db = sum of the rows of dy
+                  if (needs[2]) {  // db = sum of the rows of dy
+                    const OpScope scope("linear: db", OpWork::moves(dy, 1));
+                    grads[2] = sum_rows(dy, N);
+                  }
                   return grads;
                 });
 }
@@ -55,7 +62,9 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
   constexpr size_t max_layers = 4;  // at a time
   for (; layers.size() > max_layers; layers = layers.subspan(max_layers), results = results.subspan(max_layers))
     linear(x, layers.first(max_layers), results.first(max_layers));
+  const OpScope scope("linear");
   const Tensor in = x.value().contiguous_copy();
+  int64_t columns = 0;  // of all layers
   std::array<kernel::Product, max_layers> products;
   std::array<Tensor, max_layers> ys, biases;
   size_t count = 0;
@@ -68,13 +77,18 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     ys[i] = Tensor::empty(shape);
     if (b.defined()) biases[i] = b.value().contiguous_copy();
     const bool records = is_recorded(x, w, b);
+    columns += w.dim(0);
     products[count++] = {
         .b = records ? w.recorded_forward() : w.forward(),
         .c = ys[i].data<float>(),
         .c_row_stride = w.dim(0),
         .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr, .relu = has_relu && !records}};
   }
-  if (count > 0) kernel::matmul(matrix(in, in.numel() / in.dim(-1)), std::span(products.data(), count));
+  if (count > 0) {
+    const int64_t K = in.dim(-1), M = in.numel() / K;
+    kernel::matmul(matrix(in, M), std::span(products.data(), count));
+    count_work(product_work(M, {columns, K}, products[0].b));
+  }
   for (size_t i = 0; i < layers.size(); ++i) {
     const auto& [w, b, has_relu] = layers[i];
     results[i] = ys[i].defined() ? recorded(x, w, b, in, ys[i]) : Variable();

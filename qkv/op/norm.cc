@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/rows.h"
@@ -13,6 +14,7 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
   if (C <= 0 || weight.shape() != Shape{C} || (bias.defined() && bias.shape() != Shape{C}))
     fail("layer_norm", "x (..., C) is {}, weight (C) is {}, bias (C) is {}", x.shape(), weight.shape(),
          bias.defined() ? to_string(bias.shape()) : "not given");
+  const OpScope scope("layer_norm", OpWork::moves(x.value(), 2));
   const Tensor in = x.value().contiguous_copy();
   const Tensor weights = weight.value().contiguous_copy();
   const Tensor biases = bias.defined() ? bias.value().contiguous_copy() : Tensor::zeros({C});
@@ -36,6 +38,7 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
   for_each_row(M, C, [&](int64_t m) { normalize(m, mu[m], r[m]); });
   return record("layer_norm", {x, weight, bias}, y,
                 [in, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
+                  count_work(OpWork::moves(grad, 3));
                   const Tensor dy = grad.contiguous_copy();
                   Tensor dx = Tensor::empty(in.shape());
                   const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
@@ -55,6 +58,7 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
   const int64_t C = x.dim(-1);
   require(C > 0 && weight.shape() == Shape{C}, "rms_norm", "x (..., C) is {}, weight (C) is {}", x.shape(),
           weight.shape());
+  const OpScope scope("rms_norm", OpWork::moves(x.value(), 2));
   const Tensor in = x.value().contiguous_copy(), weights = weight.value().contiguous_copy();
   const int64_t M = in.numel() / C;
   Tensor y = Tensor::empty(in.shape());
@@ -76,6 +80,7 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
   for_each_row(M, C, [&](int64_t m) { normalize(m, r[m]); });
   return record(
       "rms_norm", {x, weight}, y, [in, weights, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
+        count_work(OpWork::moves(grad, 3));
         const Tensor dy = grad.contiguous_copy();
         Tensor dx = Tensor::empty(in.shape());
         const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
@@ -91,6 +96,7 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
 
 // dx = (dy - y (y . dy)) / |x|
 Variable unit_norm(const Variable& x) {
+  const OpScope scope("unit_norm", OpWork::moves(x.value(), 2));
   const Tensor in = x.value().contiguous_copy();
   const int64_t C = x.dim(-1), M = C > 0 ? in.numel() / C : 0;
   Tensor y = Tensor::empty(in.shape()), inverse = Tensor::empty({M});
@@ -102,6 +108,7 @@ Variable unit_norm(const Variable& x) {
     kernel::kernels().rows.scale(from + m * C, r[m], C, to + m * C);
   });
   return record("unit_norm", {x}, y, [y, inverse, M, C](const Tensor& grad, const std::vector<bool>&) {
+    count_work(OpWork::moves(grad, 3));
     const Tensor dy = grad.contiguous_copy();
     Tensor dx = Tensor::empty(y.shape());
     const float *y0 = y.data<float>(), *g = dy.data<float>(), *r0 = inverse.data<float>();

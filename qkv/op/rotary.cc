@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/op/rotary_scaling.h"
@@ -71,10 +72,12 @@ Tensor with_contiguous_rows(const Tensor& x) { return x.stride(3) == 1 ? x : x.c
 Variable rotary(const Variable& q, const RotaryOptions& options) {
   require(q.value().rank() == 4 && q.dim(3) > 0 && (options.width != 0 || q.dim(3) % 2 == 0), "rotary",
           "q must be (B,H,T,D) with an even D, got {}", describe("BHTD", q.shape()));
+  const OpScope scope("rotary", OpWork::moves(q.value(), 2));
   const Tensor table = angles_of(q.dim(2), frequencies_of(q, options), options);
   const bool interleaved = options.interleaved;
   return record("rotary", {q}, rotated(with_contiguous_rows(q.value()), table, interleaved, 1.0f),
                 [table, interleaved](const Tensor& dy, const std::vector<bool>&) {
+                  count_work(OpWork::moves(dy, 2));
                   return std::vector<Tensor>{rotated(with_contiguous_rows(dy), table, interleaved, -1.0f)};
                 });
 }

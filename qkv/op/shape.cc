@@ -1,10 +1,12 @@
 #include "qkv/op/shape.h"
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
 
 Variable reshape(const Variable& x, const Shape& shape) {
+  const OpScope scope("reshape");
   const Tensor y = x.value().contiguous_copy().reshape(shape);
   return record("reshape", {x}, y, [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
     return std::vector<Tensor>{dy.contiguous_copy().reshape(from)};
@@ -12,12 +14,14 @@ Variable reshape(const Variable& x, const Shape& shape) {
 }
 
 Variable transpose(const Variable& x, int a, int b) {
+  const OpScope scope("transpose");
   return record("transpose", {x}, x.value().transpose(a, b), [a, b](const Tensor& dy, const std::vector<bool>&) {
     return std::vector<Tensor>{dy.transpose(a, b)};
   });
 }
 
 Variable slice(const Variable& x, int axis, int64_t begin, int64_t end) {
+  const OpScope scope("slice");
   return record("slice", {x}, x.value().slice(axis, begin, end),
                 [axis, begin, end, from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
                   Tensor dx = Tensor::zeros(from);
@@ -29,6 +33,7 @@ Variable slice(const Variable& x, int axis, int64_t begin, int64_t end) {
 Variable split_heads(const Variable& x, int64_t heads) {
   if (x.value().rank() != 3 || heads <= 0 || x.dim(2) % heads != 0)
     fail("split_heads", "x is {}: its width must be a multiple of {} heads", describe("BTC", x.shape()), heads);
+  const OpScope scope("split_heads");
   const Tensor in = x.value().contiguous_copy();
   return record("split_heads", {x}, in.reshape({in.dim(0), in.dim(1), heads, in.dim(2) / heads}).transpose(1, 2),
                 [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
@@ -38,6 +43,7 @@ Variable split_heads(const Variable& x, int64_t heads) {
 
 Variable join_heads(const Variable& x) {
   require(x.value().rank() == 4, "join_heads", "x must be (B,H,T,D), got {}", x.shape());
+  const OpScope scope("join_heads");
   const Tensor rows = x.value().transpose(1, 2).contiguous_copy();
   return record("join_heads", {x}, rows.reshape({rows.dim(0), rows.dim(1), rows.dim(2) * rows.dim(3)}),
                 [from = rows.shape()](const Tensor& dy, const std::vector<bool>&) {

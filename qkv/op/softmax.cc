@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/rows.h"
@@ -12,6 +13,7 @@ namespace {
 // Over the first length(row) entries of each row; the others are masked.
 template <class Length>
 Variable softmax_rows(const char* op, const Variable& x, Length length) {
+  const OpScope scope(op, OpWork::moves(x.value(), 2));
   const Tensor in = x.value().contiguous_copy();
   const int64_t S = in.dim(-1), M = S > 0 ? in.numel() / S : 0;
   Tensor y = Tensor::empty(in.shape());
@@ -23,6 +25,7 @@ Variable softmax_rows(const char* op, const Variable& x, Length length) {
     std::fill(to + m * S + n, to + (m + 1) * S, 0.0f);
   });
   return record(op, {x}, y, [y, M, S](const Tensor& grad, const std::vector<bool>&) {
+    count_work(OpWork::moves(grad, 3));
     const Tensor dy = grad.contiguous_copy();
     Tensor dx = Tensor::empty(y.shape());
     const float *w = y.data<float>(), *g = dy.data<float>();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
 #include "qkv/kernel/format/stored_format.h"
@@ -91,7 +92,11 @@ kernel::PackedMatrix Weight::State::cached(Form& kept, Pack&& pack) {
     const std::lock_guard lock(mutex);
     if (kept.matrix.rows() > 0 && kept.version == version) return kept.matrix;
   }
-  const Form made = {pack(), version};
+  const auto packed = [&] {
+    const OpScope scope("packing of weights", OpWork::moves(master.value(), 2));
+    return pack();
+  };
+  const Form made = {packed(), version};
   Form replaced = made;  // freed after the lock is released
   const std::lock_guard lock(mutex);
   std::swap(kept, replaced);
@@ -180,7 +185,11 @@ kernel::PackedMatrix Weight::backward() const {
 void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate) const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
   const int64_t K = dim(1);
-  if (state_->training.precision == Precision::bf16)
+  const bool rounds = state_->training.precision == Precision::bf16;
+  OpWork work = OpWork::product(dy.columns, K, dy.rows, rounds ? DType::bf16 : DType::f32);
+  work.weight = shape();
+  const OpScope scope("weight gradient", work);
+  if (rounds)
     kernel::matmul(dy.transposed(), kernel::PackedMatrix::rounded(x), dw, K, {.accumulate = accumulate});
   else
     kernel::matmul(dy.transposed(), x, dw, K, {.accumulate = accumulate});

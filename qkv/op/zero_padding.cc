@@ -1,5 +1,6 @@
 #include "qkv/op/zero_padding.h"
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/op/rows.h"
 
@@ -31,8 +32,10 @@ std::span<const int32_t> checked_lengths(const char* op, const Tensor& lengths, 
 Variable zero_padding(const Variable& x, const Tensor& lengths) {
   require(x.value().rank() == 3, "zero_padding", "x must be (B,T,C), got {}", x.shape());
   checked_lengths("zero_padding", lengths, x.dim(0), x.dim(1));
+  const OpScope scope("zero_padding", OpWork::moves(x.value(), 2));
   return record("zero_padding", {x}, padded_with_zeros(x.value(), lengths),
                 [lengths](const Tensor& dy, const std::vector<bool>&) {
+                  count_work(OpWork::moves(dy, 2));
                   return std::vector<Tensor>{padded_with_zeros(dy, lengths)};
                 });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/autograd/variable.h"
 #include "qkv/base/error.h"
 #include "qkv/decode/generate.h"
@@ -61,7 +62,7 @@ CrossEntropy CausalTask::loss(const PackedBatch& batch, CrossEntropyOptions opti
 }
 
 CrossEntropy CausalTask::next_loss(const TrainingLoss& options, Pass& pass) {
-  PackedBatch batch = text_.next();
+  PackedBatch batch = in_span("making of batches", [&] { return text_.next(); });
   if (options.r_drop > 0)
     for (Tensor* tensor : {&batch.inputs, &batch.targets, &batch.documents, &batch.positions})
       *tensor = twice(*tensor);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/metric/perplexity.h"
 #include "qkv/op/embedding.h"
@@ -112,8 +113,10 @@ BatchTokens MaskedTask::tokens() const {
 }
 
 CrossEntropy MaskedTask::next_loss(const TrainingLoss& options, Pass& pass) {
-  Batch batch = batches_.next();
-  MaskedBatch masked = masking_.mask(batch.source, batch.source_lengths, batch.pairs, batch.position.epoch);
+  Batch batch = in_span("making of batches", [&] { return batches_.next(); });
+  MaskedBatch masked = in_span("masking of tokens", [&] {
+    return masking_.mask(batch.source, batch.source_lengths, batch.pairs, batch.position.epoch);
+  });
   if (options.r_drop > 0) {
     for (Tensor* tensor : {&masked.inputs, &masked.targets}) *tensor = twice(*tensor);
     batch.source_lengths = twice(batch.source_lengths);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -18,6 +19,12 @@ void for_each_piece(std::span<const Variable> parameters, Each each) {
   for (size_t p = 0; p < parameters.size(); ++p)
     for (int64_t begin = 0, n = parameters[p].value().numel(); begin < n; begin += piece_size)
       each(p, begin, std::min(n, begin + piece_size));
+}
+
+double bytes_of(std::span<const Variable> parameters) {
+  int64_t numbers = 0;
+  for (const Variable& parameter : parameters) numbers += parameter.value().numel();
+  return static_cast<double>(numbers) * sizeof(float);
 }
 
 void check(const AdamOptions& o) {
@@ -46,6 +53,7 @@ Adam::Adam(std::vector<Variable> parameters, const AdamOptions& options)
 }
 
 void Adam::step(double learning_rate, double grad_scale) {
+  const OpScope scope("adam", {.bytes = 7.0 * bytes_of(parameters_)}, OpPass::other);
   ++updates_;
   const double n = static_cast<double>(updates_);
   kernel::AdamStep undecayed{.lr = learning_rate,
@@ -91,6 +99,7 @@ void Adam::set_updates(int64_t updates) {
 }
 
 double gradient_norm(std::span<const Variable> parameters) {
+  const OpScope scope("gradient norm", {.bytes = bytes_of(parameters)}, OpPass::other);
   struct Piece {
     const float* g;
     int64_t n;

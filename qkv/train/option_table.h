@@ -1,5 +1,5 @@
-// Every option of a training that is stored with it, row by row: name, unit, help, range, the field of TrainOptions, and
-// whether it may have another value when the training is resumed. The flags of `qkv train`, training/options.json
+// Every option of a training, row by row: name, unit, help, range, the field of TrainOptions, and
+// whether it may have another value when the training is resumed, or is not stored with it. The flags of `qkv train`, training/options.json
 // and qkv.train() of Python are made from these rows.
 //
 //     visit_options(options, [](const Setting& setting, auto& field, OnResume on_resume) { ... });
@@ -10,7 +10,7 @@
 
 namespace qkv {
 
-enum class OnResume { may_change, fixed };
+enum class OnResume { may_change, fixed, not_stored };  // not_stored: of one run
 
 namespace option_table {
 
@@ -152,6 +152,11 @@ void visit_run(Options& o, Visitor&& visitor) {
   visitor(Setting{"report-parameters", "true|false",
                   "also log the root mean squares of every parameter, its gradient and its update"},
           o.report_parameters, may_change);
+  visitor(
+      Setting{"profile", "FILE",
+              "time, GFLOP/s and bytes of every operation of updates 3 to 7: a table at the end, and a trace in "
+              "this file for ui.perfetto.dev or chrome://tracing; measures the machine for two seconds"},
+      o.profile, OnResume::not_stored);
 }
 
 }  // namespace option_table

@@ -25,8 +25,8 @@ constexpr double continued_share = 0.1;
 struct Writer {
   Json& json;
   template <class T>
-  void operator()(const Setting& setting, const T& value, OnResume) {
-    json[setting.name] = value;
+  void operator()(const Setting& setting, const T& value, OnResume on_resume) {
+    if (on_resume != OnResume::not_stored) json[setting.name] = value;
   }
   template <WithNames Enum>
   void operator()(const Setting& setting, const Enum& value, OnResume) {
@@ -53,7 +53,8 @@ struct OptionReader {
     return json.find(key);
   }
   template <class T>
-  void operator()(const Setting& setting, T& value, OnResume) {
+  void operator()(const Setting& setting, T& value, OnResume on_resume) {
+    if (on_resume == OnResume::not_stored) return;
     const char* key = setting.name;
     const Json* j = find(key);
     if (!j) return;

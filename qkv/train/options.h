@@ -101,6 +101,7 @@ struct TrainOptions {
   int64_t valid_sentences = 500;   // validation sentences translated for BLEU; 0: none
   bool tensorboard = false;        // curves for TensorBoard, see train/event_file.h
   int64_t samples = 2;             // validation sentences shown with each validation, as the model translates them
+  std::string profile = {};        // file for the trace of a few updates, see measure/step_profile.h; empty: none
   bool quiet = false;              // nothing on stderr
 
   bool resume = false;     // resume from the folder's training state; start where there is none yet

@@ -57,6 +57,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
                                      options.architecture.transformer().norm_order != NormOrder::pre}),
       best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
+  begin_profile();
   task_.model().train_in({.precision = options_.precision, .weights = options_.weights});
   if (checkpoint) {
     resume(*checkpoint);
@@ -104,25 +105,35 @@ TrainResult Trainer::run() {
   log_start();
   while (!stop_reason()) {
     if (interrupt.requested() || stop_requested_) return interrupted(interrupt.signal());
-    const double seconds_before = state_.seconds;
-    update();
-    show_progress();
-    if (due(options_.report_every)) report();
-    Due files;
-    if (due(options_.valid_every) && validates())
-      files.model = validate();
-    else if (due_early(seconds_before))
-      validate_early();
-    if (due(options_.save_every)) {
-      files = {.model = files.model || !validates(), .state = true};
-      save_numbered();
-    }
-    if (files.model || files.state) save(files);
-    state_.elapsed = elapsed();
-    if (time_) time_->follow(state_.step, state_.elapsed);
+    std::optional<StepProfile::Step> profiled;
+    if (profile_) profiled.emplace(*profile_);
+    iterate();
+    profiled.reset();
+    if (profile_ && profile_->is_complete()) write_trace();
   }
   finish();
+  end_profile();
   return result_of(state_, *stop_reason());
+}
+
+// An update, and what is due after it.
+void Trainer::iterate() {
+  const double seconds_before = state_.seconds;
+  update();
+  show_progress();
+  if (due(options_.report_every)) report();
+  Due files;
+  if (due(options_.valid_every) && validates())
+    files.model = validate();
+  else if (due_early(seconds_before))
+    validate_early();
+  if (due(options_.save_every)) {
+    files = {.model = files.model || !validates(), .state = true};
+    save_numbered();
+  }
+  if (files.model || files.state) save(files);
+  state_.elapsed = elapsed();
+  if (time_) time_->follow(state_.step, state_.elapsed);
 }
 
 TrainResult Trainer::interrupted(int signal) {
@@ -131,6 +142,7 @@ TrainResult Trainer::interrupted(int signal) {
   progress_.note(fmt::format("interrupted after step {}, state saved; to continue, train again with resume{}",
                              state_.step,
                              folder_.replaces() ? "; the model in the folder is not replaced yet" : ""));
+  end_profile();
   TrainResult result = result_of(state_, StopReason::interrupted);
   result.signal = signal;
   return result;

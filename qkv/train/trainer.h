@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/progress.h"
+#include "qkv/measure/step_profile.h"
 #include "qkv/train/checkpoint.h"
 #include "qkv/train/folder.h"
 #include "qkv/train/parameter_norms.h"
@@ -47,6 +49,7 @@ class Trainer {
   double elapsed() const;
   double rate(int64_t step) const { return time_ ? time_->rate(step) : schedule_.rate(step); }
   void update();
+  void iterate();
   void check_numbers(double loss, BatchPosition position) const;
   void check_parameters();
   std::string advice() const;
@@ -70,6 +73,9 @@ class Trainer {
   void publish();
   void finish();
   void note_end();
+  void begin_profile();
+  void write_trace();
+  void end_profile();
   void average();
   void set_parameters(const NamedTensors& values);
   std::optional<double> progress() const;  // the fraction that is done, if the end is known
@@ -96,8 +102,11 @@ class Trainer {
   Progress progress_;
   int64_t first_step_ = 0, first_tokens_ = 0;  // when this process started
   double first_seconds_ = 0;
-  int64_t checked_ = -1;          // step of the last check of all parameters
-  bool options_written_ = false;  // to training/options.json, by this process
+  int64_t checked_ = -1;                  // step of the last check of all parameters
+  bool options_written_ = false;          // to training/options.json, by this process
+  std::optional<StepProfile> profile_;    // with options.profile
+  MachineSpeed machine_;                  // once the trace is written
+  std::optional<FileWriter> trace_file_;  // until it is written
 };
 
 }  // namespace qkv

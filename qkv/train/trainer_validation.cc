@@ -3,6 +3,7 @@
 #include <chrono>
 #include <fstream>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/json.h"
 #include "qkv/train/early_validation.h"
 #include "qkv/train/trainer.h"
@@ -13,13 +14,22 @@ namespace {
 
 using Time = std::chrono::steady_clock;
 
+// In a profile it is one span: the ops of a validation are not those of an update.
+template <class Work>
+auto one_span(std::string_view name, Work&& work) {
+  return in_span(name, [&] {
+    const ProfileScope off(nullptr);
+    return work();
+  });
+}
+
 double seconds_since(Time::time_point begin) { return std::chrono::duration<double>(Time::now() - begin).count(); }
 
 }  // namespace
 
 bool Trainer::validate() {
   const auto begin = Time::now();
-  const Validation v = task_.validate();
+  const Validation v = one_span("validation", [&] { return task_.validate(); });
   const bool is_best = best_.offer(score_of(v, options_.patience_on), state_.step);
   state_.best = best_.state();
   state_.validated = state_.step;
@@ -28,7 +38,7 @@ bool Trainer::validate() {
   line["step"] = state_.step;
   line["epoch"] = state_.position.epoch + 1;
   add_validation(v, line);
-  const std::optional<SourceUse> use = task_.source_use();
+  const std::optional<SourceUse> use = one_span("validation", [&] { return task_.source_use(); });
   if (use) {
     line["source_gain"] = use->gain;
     line["cross_attention_entropy"] = use->entropy;
@@ -44,7 +54,7 @@ bool Trainer::validate() {
 // on the speed of the machine.
 void Trainer::validate_early() {
   const auto begin = Time::now();
-  const Validation v = task_.validate();
+  const Validation v = one_span("validation", [&] { return task_.validate(); });
   Json line;
   line["step"] = state_.step;
   line["epoch"] = state_.position.epoch + 1;
@@ -54,7 +64,8 @@ void Trainer::validate_early() {
 }
 
 void Trainer::finish_validation(Json& line, const Validation& v, double seconds, const std::string& remark) {
-  const std::vector<TrainingTask::Sample> samples = task_.samples(options_.samples);
+  const std::vector<TrainingTask::Sample> samples =
+      one_span("validation", [&] { return task_.samples(options_.samples); });
   if (!samples.empty()) line["samples"] = json_of(samples);
   line["valid_seconds"] = seconds;
   record(line);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "qkv/autograd/profile.h"
 #include "qkv/base/counted.h"
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
@@ -45,7 +46,7 @@ TranslationTask::TranslationTask(const TrainOptions& options, TranslationData da
       validator_(data_, {.batch_tokens = options.batch_tokens, .translated = options.valid_sentences}) {}
 
 CrossEntropy TranslationTask::next_loss(const TrainingLoss& options, Pass& pass) {
-  Batch batch = batches_.next();
+  Batch batch = in_span("making of batches", [&] { return batches_.next(); });
   if (options.r_drop > 0) {
     for (Tensor* tensor : {&batch.source, &batch.target_in, &batch.target_out}) *tensor = twice(*tensor);
     batch.source_lengths = twice(batch.source_lengths);

@@ -4,6 +4,7 @@
 
 #include "qkv/attention/mask/padding.h"
 #include "qkv/attention/score/dot_product_score.h"
+#include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -30,6 +31,7 @@ Tensor gradient_of_rows(const Tensor& grad, int64_t rows) {
 
 // The rows of w as keys, a (B,G,S,D) view of one (S,D) table; zero after the last row.
 Variable rows_as_keys(const Variable& w, const Shape& shape) {
+  const OpScope scope("location", OpWork::moves(w.value(), 2));
   const int64_t rows = w.dim(0), count = std::min(rows, shape.dim(2));
   Tensor table = Tensor::zeros({1, 1, shape.dim(2), shape.dim(3)});
   table.slice(2, 0, count)
