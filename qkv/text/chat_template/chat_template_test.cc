@@ -51,9 +51,15 @@ TEST(ChatTemplate, ErrorsNameTheFileAndTheLine) {
 }
 
 TEST(ChatTemplate, ARefusalOfTheTemplateIsReportedWithItsMessage) {
-  EXPECT_EQ(
-      refusal("{{ raise_exception('roles must\n alternate') }}"),
-      "t.jinja: the chat template, line 1: the template refuses the conversation: roles must<0x0A> alternate");
+  EXPECT_EQ(refusal("{{ raise_exception('roles must\n alternate') }}"),
+            "t.jinja: the chat template, line 1: the template refuses the conversation: roles must\\x0a alternate");
+}
+
+TEST(ChatTemplate, ALongRefusalIsCutToAMessage) {
+  const std::string refused = "t.jinja: the chat template, line 1: the template refuses the conversation: ";
+  EXPECT_EQ(refusal("{{ raise_exception('a' * 3 ~ '\u00e9' * 500) }}"),
+            refused + "aaa" + repeated("\u00e9", 198) + "...");
+  EXPECT_EQ(refusal("{{ raise_exception('\\x00' * 500) }}"), refused + repeated("\\x00", 400) + "...");
 }
 
 TEST(ChatTemplate, WhatIsNotInTheLanguageIsRefusedByName) {
