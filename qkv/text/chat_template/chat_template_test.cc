@@ -155,6 +155,13 @@ TEST(ChatTemplateLimits, NumbersOutOfRangeAreRefused) {
             "0abcc");
 }
 
+TEST(ChatTemplateLimits, TheRestOfADivisionIsExactAtTheBoundsOfIntegers) {
+  EXPECT_EQ(ChatTemplate({.text = "{% set least = -9223372036854775807 - 1 %}{{ least % 7 }} {{ least % -7 }} "
+                                  "{{ least % 9223372036854775807 }} {{ 9223372036854775807 % least }}"})
+                .render(Json::array()),
+            "6 -1 9223372036854775806 -1");
+}
+
 TEST(ChatTemplateLimits, ALongTemplateIsRefused) {
   expect_refusal(repeated("a", 1'000'001), "must have at most 1000000 bytes, got 1000001");
 }
