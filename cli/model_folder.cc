@@ -51,6 +51,8 @@ void check_is_model(const std::string& command, const std::string& folder) {
   for (const std::filesystem::path& inside : files_in(folder))
     if (file_exists(inside / "config.json"))
       refuse("it has folders of models; give one, such as " + inside.string());
+  if (file_exists(path / "training" / "options.json"))
+    refuse(fmt::format("its training has saved no model yet; qkv train --model {} --resume continues it", folder));
   refuse("it has no config.json" + making);
 }
 

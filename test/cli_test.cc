@@ -248,6 +248,10 @@ TEST_F(Command, AFolderThatIsNotAModelIsReportedWithTheWayToMakeOne) {
                 " is not a model folder: it does not exist; qkv train --model "});
   expect_error(run("translate --model " + at("bare"), "echo hello |"), 1,
                {"qkv translate: --model " + at("bare") + " is not a model folder: it has no config.json"});
+  std::filesystem::create_directories(at("bare/training"));
+  write_file(at("bare/training/options.json"), "{}");
+  expect_error(run("translate --model " + at("bare"), "echo hello |"), 1,
+               {"its training has saved no model yet; qkv train --model " + at("bare") + " --resume continues it"});
   expect_error(run("translate --model " + at("pairs.tsv"), "echo hello |"), 1,
                {"pairs.tsv is not a model folder: it is a file"});
 }

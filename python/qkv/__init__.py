@@ -242,7 +242,10 @@ def __getattr__(name: str) -> _Any:
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._foreign_names import foreign_attribute
+
+    ours = foreign_attribute(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}" + (f"; it has {ours}" if ours else ""))
 
 
 def __dir__() -> list[str]:

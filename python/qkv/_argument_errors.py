@@ -46,6 +46,19 @@ def _wrap_methods(owner):
             setattr(owner, name, kind(wrapped) if kind else wrapped)
 
 
+def with_named_arguments(function):
+    """The same for a function of tensors: torch.compile sees the function itself."""
+    import torch
+
+    named = _wrapped(function, function.__name__)
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return (function if torch.compiler.is_compiling() else named)(*args, **kwargs)
+
+    return call
+
+
 def _wrapped(function, name):
     @functools.wraps(function)
     def call(*args, **kwargs):

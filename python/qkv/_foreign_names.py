@@ -83,3 +83,31 @@ def foreign_name(name: str, known: list[str]) -> str | None:
         if ours in known:
             return f"qkv calls it {how}"
     return None
+
+
+# name: what qkv has for it, of the functions and classes that others export.
+_attributes = {
+    "MultiheadAttention": "qkv.torch.MultiheadAttention, or qkv.MultiHeadAttention for arrays",
+    "scaled_dot_product_attention": "qkv.torch.scaled_dot_product_attention, or qkv.attention",
+    "flex_attention": "qkv.torch.flex_attention, or qkv.attention",
+    "dot_product_attention": "qkv.attention",
+    "flash_attn_func": "qkv.attention",
+    "flash_attn_varlen_func": "qkv.attention_packed",
+    "memory_efficient_attention": "qkv.attention",
+    "create_block_mask": "qkv.mask_mod(rule), or qkv.torch.flex_attention, which takes a BlockMask of PyTorch",
+    "causal_mask": "qkv.causal()",
+    "padding_mask": "qkv.padding(lengths)",
+    "sliding_window": "qkv.window(radius)",
+    "plot_attention": "qkv.heatmap(weights)",
+    "pipeline": "qkv.Translator, qkv.Generator, qkv.Embedder or qkv.MaskFiller",
+    "AutoModel": "qkv.Translator, qkv.Generator, qkv.Embedder or qkv.MaskFiller",
+    "AutoTokenizer": "qkv.Tokenizer",
+    "load": "qkv.Translator(folder), qkv.Generator(folder), ...",
+    "fit": "qkv.train",
+    "set_num_threads": "qkv.set_threads(count)",
+}
+
+
+def foreign_attribute(name: str) -> str | None:
+    """What qkv has for a name that others export; None if the name is not known."""
+    return _attributes.get(name)

@@ -216,6 +216,13 @@ class TrainOptions(TypedDict, total=False):
     batch_tokens            batch size in target tokens, padding included [TOKENS]
     batch_sentences         batch size in sentence pairs instead; 0: use batch-tokens [0]
     accumulate              gradient accumulation: batches per update [N]
+    precision               numbers that products are computed from. bf16: weights and what they are multiplied
+                            by are rounded for each product, sums, gradients and weights stay f32; faster where
+                            the processor has instructions for it, AVX512_BF16 or AMX [f32|bf16: f32]
+    weights                 numbers that the model will be run with (weights of other commands): it is trained
+                            and validated as if held in them, and saved as f32; int8 and q4_0 lose less quality
+                            after a short training with init
+                            [f32|bf16|int8|q8_0|q4_0|q4_1|q5_0|q5_1|q2_k|q3_k|q4_k|q5_k|q6_k|iq4_nl|iq4_xs: f32]
     optimizer               optimizer [adam|adamw: adam]
     beta1                   Adam: decay rate of the first moment [0.9]
     beta2                   Adam: decay rate of the second moment [0.98]
@@ -295,6 +302,24 @@ class TrainOptions(TypedDict, total=False):
     batch_tokens: int
     batch_sentences: int
     accumulate: int
+    precision: Literal["f32", "bf16"]
+    weights: Literal[
+        "f32",
+        "bf16",
+        "int8",
+        "q8_0",
+        "q4_0",
+        "q4_1",
+        "q5_0",
+        "q5_1",
+        "q2_k",
+        "q3_k",
+        "q4_k",
+        "q5_k",
+        "q6_k",
+        "iq4_nl",
+        "iq4_xs",
+    ]
     optimizer: Literal["adam", "adamw"]
     beta1: float
     beta2: float

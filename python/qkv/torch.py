@@ -10,6 +10,7 @@ taken once. scaled_dot_product_attention, flex_attention and MultiheadAttention 
 
 import torch as _torch
 
+from ._argument_errors import with_named_arguments as _with_named_arguments
 from ._call import parts_of as _parts_of
 from ._flex import flex_attention
 from ._operator import Call as _Call
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 
+@_with_named_arguments
 def attention(
     q,
     k,

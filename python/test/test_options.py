@@ -2,13 +2,14 @@
 
 import inspect
 import pathlib
+import re
 import runpy
 import typing
 
 import pytest
 
 import qkv
-from qkv import _core, _options
+from qkv import _core, _foreign_names, _options
 
 script = pathlib.Path(__file__).parents[2] / "script" / "python-options"
 functions = {
@@ -82,3 +83,12 @@ def test_an_option_of_a_generator_that_is_misspelled_is_answered():
     greedy, drawn = generator.generate("the cat"), generator.generate("the cat", top_k=3)
     assert greedy.tokens == generator.generate("the cat", temperature=0).tokens
     assert drawn.tokens == generator.generate("the cat", top_k=3, temperature=1).tokens, "a limit asks for drawing"
+
+
+def test_a_name_that_others_export_is_answered_with_ours():
+    with pytest.raises(AttributeError, match=r"no attribute 'sliding_window'; it has qkv.window\(radius\)$"):
+        qkv.sliding_window  # noqa: B018
+    for name, ours in _foreign_names._attributes.items():
+        assert not hasattr(qkv, name)
+        for path in re.findall(r"qkv\.([\w.]+)", ours):
+            assert path.startswith("torch.") or path in qkv.__all__, path

@@ -187,3 +187,9 @@ def test_results_have_the_memory_order_of_the_queries():
         qkv.torch.attention(q.clone().requires_grad_(), q, q),
     ):
         assert out.stride() == q.stride()
+
+
+def test_an_argument_of_pytorch_is_answered_with_ours():
+    q, k, v = inputs()
+    with pytest.raises(TypeError, match=r"^attention\(\) got .* 'is_causal'; qkv calls it mask=qkv.causal\(\)$"):
+        qkv.torch.attention(q, k, v, is_causal=True)

@@ -40,12 +40,16 @@ std::vector<Choice> instruction_sets() {
   const char* pinned = std::getenv("QKV_ISA");
   std::vector<std::string_view> names, usable;
   for (const kernel::Kernels* k : kernel::all_kernels()) usable.insert(usable.begin(), k->isa);
+  const auto is_usable = [&](std::string_view name) {
+    return std::find(usable.begin(), usable.end(), name) != usable.end();
+  };
   names = usable;
   for (const std::string_view known : kernel::instruction_set_names)
-    if (std::find(usable.begin(), usable.end(), known) == usable.end()) names.insert(names.begin(), known);
+    if (!is_usable(known)) names.insert(names.begin(), known);
   std::vector<Choice> out;
   for (const std::string_view name : names) {
-    const bool runs = std::find(usable.begin(), usable.end(), name) != usable.end();
+    // avx512_vnni is compiled wherever avx512_bf16 is, and left out on a CPU that has both: see kernels.h.
+    const bool runs = is_usable(name) || (name == "avx512_vnni" && is_usable("avx512_bf16"));
     std::string reason = fmt::format("{} is faster", chosen);
     if (name == chosen) {
       reason = pinned && *pinned ? "QKV_ISA pins it" : "the fastest in this build that this CPU supports";

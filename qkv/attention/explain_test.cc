@@ -120,6 +120,16 @@ TEST(Explain, ChoosesTheKernelsInUseAndStatesWhyNotTheOthers) {
   EXPECT_EQ(chosen, 1);
 }
 
+TEST(Explain, StatesThatTheSetForProcessorsWithoutBf16IsInABuildThatHasBf16) {
+  const Inputs x = inputs(1, 1, 1, 3, 3);
+  const auto choices = attention_plan(x.q, x.k, x.v).instruction_sets;
+  const auto reason = [&](std::string_view name) {
+    return std::find_if(choices.begin(), choices.end(), [&](const auto& c) { return c.name == name; })->reason;
+  };
+  if (!kernel::cpu_has("avx512_bf16") || reason("avx512_bf16") == "not in this build") GTEST_SKIP();
+  EXPECT_NE(reason("avx512_vnni"), "not in this build");
+}
+
 // The algorithms of a plan, one per line: "name: reason" for those that decline, "NAME" for the chosen one.
 std::string algorithms_of(const AttentionPlan& plan) {
   std::string text;

@@ -168,17 +168,18 @@ kernel::PackedMatrix Weight::forward() const {
 }
 
 kernel::PackedMatrix Weight::recorded_forward() const {
-  const auto& [precision, held] = state_->training;
-  if (is_packed() || precision == Precision::f32 || held != WeightFormat::f32) return forward();
-  return state_->cached(state_->recorded_forward, [&] { return packed_form(master().value(), true, precision); });
+  const auto& in = state_->training;
+  if (is_packed() || in.precision == Precision::f32 || in.weights != WeightFormat::f32) return forward();
+  return state_->cached(state_->recorded_forward,
+                        [&] { return packed_form(master().value(), true, in.precision); });
 }
 
 kernel::PackedMatrix Weight::backward() const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
-  const auto& [precision, held] = state_->training;
+  const auto& in = state_->training;
   return state_->cached(state_->backward, [&] {
-    return packed_form(held == WeightFormat::f32 ? master().value() : values_of(forward(), shape()), false,
-                       precision);
+    return packed_form(in.weights == WeightFormat::f32 ? master().value() : values_of(forward(), shape()), false,
+                       in.precision);
   });
 }
 

@@ -1,4 +1,4 @@
-#include "qkv/train/train.h"
+#include "qkv/train/train_test.h"
 
 #include <csignal>
 #include <fstream>
@@ -18,56 +18,6 @@
 #include "qkv/train/translation_task.h"
 
 namespace qkv::train_test {
-
-namespace fs = std::filesystem;
-
-class TrainTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(::testing::TempDir()) / fmt::format("train.{}.{}", info->name(), ::getpid());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    write_small_corpus(folder_ / "pairs.tsv", 300, 1);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  TrainOptions options(const std::string& model) { return small_training(folder_ / "pairs.tsv", folder_ / model); }
-  std::string bytes(const std::string& path) { return read_file(folder_ / path); }
-  NamedTensors parameters(const std::string& model) {
-    Transformer t = load_model(folder_ / model);
-    return parameters_of(t);
-  }
-  double distance(const NamedTensors& a, const NamedTensors& b) {
-    double largest = 0;
-    EXPECT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); ++i)
-      for (size_t j = 0; j < a[i].second.span<float>().size(); ++j)
-        largest = std::max(largest, std::abs(static_cast<double>(a[i].second.span<float>()[j]) -
-                                             static_cast<double>(b[i].second.span<float>()[j])));
-    return largest;
-  }
-  void expect_same_weights(const std::string& a, const std::string& b) {
-    EXPECT_EQ(bytes(a + "/model.safetensors"), bytes(b + "/model.safetensors"));
-    const SafetensorsFile x = SafetensorsFile::load(folder_ / a / "training/state.safetensors");
-    const SafetensorsFile y = SafetensorsFile::load(folder_ / b / "training/state.safetensors");
-    ASSERT_EQ(x.names(), y.names());
-    for (const std::string& name : x.names()) {
-      const Tensor t = x.get(name), u = y.get(name);
-      EXPECT_TRUE(std::equal(t.span<float>().begin(), t.span<float>().end(), u.span<float>().begin())) << name;
-    }
-  }
-  void expect_error(const TrainOptions& o, const std::string& word) {
-    try {
-      train(o);
-      FAIL() << "expected an error about " << word;
-    } catch (const Error& e) {
-      EXPECT_NE(std::string(e.what()).find(word), std::string::npos) << e.what();
-    }
-  }
-
-  fs::path folder_;
-};
 
 TEST_F(TrainTest, LearnsAndWritesAModelFolder) {
   TrainOptions o = options("m");
@@ -147,60 +97,6 @@ TEST_F(TrainTest, OneThreadOrTwoIsTheSameBitForBit) {
   set_threads(before);
   expect_same_weights("one", "two");
   EXPECT_EQ(log_without_times(folder_ / "one"), log_without_times(folder_ / "two"));
-}
-
-TEST_F(TrainTest, WithBf16ProductsItLearnsAndResumesBitForBit) {
-  const auto in_bf16 = [&](const char* model) {
-    TrainOptions o = options(model);
-    o.precision = Precision::bf16;
-    return o;
-  };
-  const TrainResult f32 = train(options("f32")), whole = train(in_bf16("whole"));
-  TrainOptions o = in_bf16("parts");
-  o.valid_every = 0;
-  o.max_steps = 13;
-  o.threads = 1;
-  const int before = threads();
-  train(o);
-  set_threads(before);
-  o = in_bf16("parts");
-  o.resume = true;
-  train(o);
-  expect_same_weights("whole", "parts");
-  EXPECT_GT(distance(parameters("whole"), parameters("f32")), 1e-5);
-  EXPECT_NEAR(whole.loss, f32.loss, 0.05 * f32.loss);
-  o.precision = Precision::f32;
-  EXPECT_THROW(train(o), UsageError);
-}
-
-TEST_F(TrainTest, TrainedForAFormatItIsBetterInItAndResumesBitForBit) {
-  train(options("f32"));
-  const auto in_q4 = [&](const char* model) {
-    TrainOptions o = options(model);
-    o.init = (folder_ / "f32").string();
-    o.weights = WeightFormat::q4_0;
-    o.learning_rate = 1e-3;
-    return o;
-  };
-  TrainOptions o = in_q4("rounded");
-  o.learning_rate = 1e-9;
-  o.max_steps = 1;
-  const TrainResult rounded = train(o);
-  o.model = folder_ / "not_rounded";
-  o.weights = WeightFormat::f32;
-  EXPECT_GT(std::abs(train(o).validation->loss - rounded.validation->loss), 1e-5);
-  EXPECT_LT(train(in_q4("whole")).validation->loss, rounded.validation->loss);
-
-  o = in_q4("parts");
-  o.valid_every = 0;
-  o.max_steps = 13;
-  train(o);
-  o = in_q4("parts");
-  o.resume = true;
-  train(o);
-  expect_same_weights("whole", "parts");
-  o.weights = WeightFormat::f32;
-  EXPECT_THROW(train(o), UsageError);
 }
 
 TEST_F(TrainTest, AnotherSeedIsAnotherModel) {

@@ -51,9 +51,15 @@ TEST(ChatTemplate, ErrorsNameTheFileAndTheLine) {
 }
 
 TEST(ChatTemplate, ARefusalOfTheTemplateIsReportedWithItsMessage) {
-  EXPECT_EQ(
-      refusal("{{ raise_exception('roles must\n alternate') }}"),
-      "t.jinja: the chat template, line 1: the template refuses the conversation: roles must<0x0A> alternate");
+  EXPECT_EQ(refusal("{{ raise_exception('roles must\n alternate') }}"),
+            "t.jinja: the chat template, line 1: the template refuses the conversation: roles must\\x0a alternate");
+}
+
+TEST(ChatTemplate, ALongRefusalIsCutToAMessage) {
+  const std::string refused = "t.jinja: the chat template, line 1: the template refuses the conversation: ";
+  EXPECT_EQ(refusal("{{ raise_exception('a' * 3 ~ '\u00e9' * 500) }}"),
+            refused + "aaa" + repeated("\u00e9", 198) + "...");
+  EXPECT_EQ(refusal("{{ raise_exception('\\x00' * 500) }}"), refused + repeated("\\x00", 400) + "...");
 }
 
 TEST(ChatTemplate, WhatIsNotInTheLanguageIsRefusedByName) {
@@ -147,6 +153,13 @@ TEST(ChatTemplateLimits, NumbersOutOfRangeAreRefused) {
                                   "{{ 'abc'[::-9223372036854775807] }}"})
                 .render(Json::array()),
             "0abcc");
+}
+
+TEST(ChatTemplateLimits, TheRestOfADivisionIsExactAtTheBoundsOfIntegers) {
+  EXPECT_EQ(ChatTemplate({.text = "{% set least = -9223372036854775807 - 1 %}{{ least % 7 }} {{ least % -7 }} "
+                                  "{{ least % 9223372036854775807 }} {{ 9223372036854775807 % least }}"})
+                .render(Json::array()),
+            "6 -1 9223372036854775806 -1");
 }
 
 TEST(ChatTemplateLimits, ALongTemplateIsRefused) {

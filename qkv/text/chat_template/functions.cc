@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/names.h"
 #include "qkv/text/chat_template/operators.h"
 #include "qkv/text/chat_template/show.h"
 #include "qkv/text/chat_template/template_error.h"
-#include "qkv/text/utf8.h"
 
 namespace qkv::jinja {
 namespace {
@@ -64,8 +64,7 @@ Value make_namespace(const FunctionCall& c) { return c.heap.make(Namespace{dict_
 Value raise_exception(const FunctionCall& c) {
   constexpr std::array<std::string_view, 1> parameters = {"message"};
   const Bound given = match_arguments("raise_exception", c.arguments, parameters);
-  template_error("the template refuses the conversation: {}",
-                 escape_controls(text_of(c.heap, given.required(0)).substr(0, 1000)));
+  template_error("the template refuses the conversation: {}", one_line(text_of(c.heap, given.required(0)), 400));
 }
 
 Value strftime_now(const FunctionCall& c) {

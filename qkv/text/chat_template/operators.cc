@@ -32,6 +32,12 @@ Value integer_power(int64_t base, int64_t exponent) {
   return out;
 }
 
+// Python's: the sign of the divisor.
+int64_t integer_modulo(int64_t a, int64_t b) {
+  const int64_t rest = b == -1 ? 0 : a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 Value integer_arithmetic(Operator op, int64_t a, int64_t b) {
   int64_t out = 0;
   bool too_large = false;
@@ -46,7 +52,7 @@ Value integer_arithmetic(Operator op, int64_t a, int64_t b) {
       too_large = a == INT64_MIN && b == -1;
       out = too_large ? 0 : floor_quotient(a, b);
       break;
-    case Operator::modulo: out = b == -1 ? 0 : a - floor_quotient(a, b) * b; break;
+    case Operator::modulo: out = integer_modulo(a, b); break;
     default: return integer_power(a, b);
   }
   if (too_large) overflow();
