@@ -26,7 +26,7 @@ using namespace qkv;
 using Sentences = std::vector<std::vector<int32_t>>;
 
 struct Settings {
-  std::string recipe = "tiny", weights = "f32", cache = "f32", source;
+  std::string recipe = "tiny", weights = "f32", cache = "f32", precision = "f32", source;
   int64_t vocabulary = 8000, tokens = 30, beam = 1, batch = 64, sentences = 512;
   int threads = 2, repeat = 3;
   bool json = false;
@@ -70,6 +70,9 @@ int run(int argc, char** argv) {
   app.add_option("--beam", s.beam)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--batch", s.batch, "sentences at a time")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--weights", s.weights, "number format")->capture_default_str();
+  app.add_option("--precision", s.precision, "numbers that products with f32 and bf16 weights are computed from")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
   app.add_option("--cache", s.cache, "number format of keys and values")->capture_default_str();
   app.add_option("--threads", s.threads)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--repeat", s.repeat, "rounds")->check(CLI::PositiveNumber)->capture_default_str();
@@ -82,7 +85,7 @@ int run(int argc, char** argv) {
   TransformerConfig config = recipe("transformer-" + s.recipe).transformer();
   config.source_vocabulary = config.target_vocabulary = s.vocabulary;
   Transformer model(config, 1);
-  model.pack_for_inference(format);
+  model.pack_for_inference(format, value_named<Precision>(s.precision, "decode_bench", "--precision"));
   model.set_cache_format(value_named<CacheFormat>(s.cache, "decode_bench", "--cache"));
   const DecodingSpeed speed = measure_decoding(
       model,
@@ -93,6 +96,7 @@ int run(int argc, char** argv) {
                                          {"vocabulary", s.vocabulary},
                                          {"weights", s.weights},
                                          {"cache", s.cache},
+                                         {"precision", s.precision},
                                          {"beam", s.beam},
                                          {"batch", s.batch},
                                          {"threads", s.threads},

@@ -111,6 +111,10 @@ void weight_flags(App& app, InferenceOptions& options) {
          "numbers that weights are held as; automatic: as they are stored; bf16 takes half of the memory of f32, "
          "int8 a quarter, q4_k a seventh")
       ->group("General");
+  choice(app, "--precision", options.precision,
+         "numbers that products with f32 and bf16 weights are computed from; bf16: weights and what they are "
+         "multiplied by are rounded to bf16, which is faster on processors with AVX512_BF16 or AMX")
+      ->group("General");
   app.add_flag("--map", options.map,
                "use weights in place in the mapped file: processes share them, and a model is ready sooner; tokens "
                "take longer")

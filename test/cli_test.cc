@@ -156,6 +156,8 @@ TEST_F(Command, UnknownNamesSuggestTheNearestKnown) {
                                     std::pair("evaluate --model x " + pairs, "--input " + pairs)})
     expect_error(run(line), 2, {"unexpected argument '", "; did you mean " + meant + "?"});
   EXPECT_EQ(run("describe nothing").err, "qkv describe: unexpected argument 'nothing'\n");
+  expect_error(run("translate --model x --precision f16"), 2,
+               {"qkv translate: --precision must be one of f32, bf16", "got 'f16'"});
   expect_error(run("translate --model x --weights q4"), 2,
                {"qkv translate: --weights must be one of automatic, f32, bf16, ", "got 'q4'"});
 }

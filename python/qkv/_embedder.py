@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core
 from ._described import add_options
-from ._model_folder import WeightFormat, model_folder
+from ._model_folder import Precision, WeightFormat, model_folder
 from ._options import EmbedOptions
 
 if TYPE_CHECKING:
@@ -29,21 +29,33 @@ class Embedder:
     """
 
     def __init__(
-        self, model: str | os.PathLike[str], *, weights: WeightFormat | None = None, map: bool = False
+        self,
+        model: str | os.PathLike[str],
+        *,
+        weights: WeightFormat | None = None,
+        map: bool = False,
+        precision: Precision = "f32",
     ) -> None:
         """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory
         of "f32", "int8" a quarter, "q4_k" a seventh.
         map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
-        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe."""
+        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
+        precision: the numbers that products are computed from; "bf16" rounds weights and what they are multiplied by,
+        which is faster on processors with AVX512_BF16 or AMX."""
         self.model = model_folder(model)
-        self._embedder = _core.Embedder(self.model, weights, map)
+        self._embedder = _core.Embedder(self.model, weights, map, precision)
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | os.PathLike[str], *, weights: WeightFormat | None = None, map: bool = False
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        weights: WeightFormat | None = None,
+        map: bool = False,
+        precision: Precision = "f32",
     ) -> Embedder:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder, weights=weights, map=map)
+        return cls(folder, weights=weights, map=map, precision=precision)
 
     def embed(self, sentences: str | Iterable[str], **options: Unpack[EmbedOptions]) -> np.ndarray:
         """A vector for each sentence, float32 (N, C); (C,) for a single text. The options of `qkv embed`.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _core
 from ._described import add_options
 from ._inspection import Inspection, inspection_of
-from ._model_folder import WeightFormat, model_folder
+from ._model_folder import Precision, WeightFormat, model_folder
 from ._options import FillMaskOptions
 
 if TYPE_CHECKING:
@@ -51,21 +51,33 @@ class MaskFiller:
     """
 
     def __init__(
-        self, model: str | os.PathLike[str], *, weights: WeightFormat | None = None, map: bool = False
+        self,
+        model: str | os.PathLike[str],
+        *,
+        weights: WeightFormat | None = None,
+        map: bool = False,
+        precision: Precision = "f32",
     ) -> None:
         """weights: the numbers they are held as, None: as they are stored. "bf16" takes half of the memory
         of "f32", "int8" a quarter, "q4_k" a seventh.
         map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
-        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe."""
+        The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
+        precision: the numbers that products are computed from; "bf16" rounds weights and what they are multiplied by,
+        which is faster on processors with AVX512_BF16 or AMX."""
         self.model = model_folder(model)
-        self._filler = _core.MaskFiller(self.model, weights, map)
+        self._filler = _core.MaskFiller(self.model, weights, map, precision)
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | os.PathLike[str], *, weights: WeightFormat | None = None, map: bool = False
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        weights: WeightFormat | None = None,
+        map: bool = False,
+        precision: Precision = "f32",
     ) -> MaskFiller:
         """A published model, from its folder as save_pretrained() of Hugging Face transformers writes it."""
-        return cls(folder, weights=weights, map=map)
+        return cls(folder, weights=weights, map=map, precision=precision)
 
     @overload
     def fill(self, texts: str, **options: Unpack[FillMaskOptions]) -> FilledText: ...  # type: ignore[overload-overlap]

@@ -24,6 +24,7 @@ WeightFormat = Literal[
     "iq4_xs",
 ]
 
+Precision = Literal["f32", "bf16"]
 CacheFormat = Literal["f32", "bf16", "int8"]
 
 

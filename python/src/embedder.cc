@@ -36,13 +36,13 @@ void bind_embedder(nb::module_& m) {
   nb::class_<Embedder>(m, "Embedder")
       .def(
           "__init__",
-          [](Embedder* e, const std::filesystem::path& folder, const std::optional<std::string>& weights,
-             bool map) {
-            const InferenceOptions options = inference_options(weights, map, "Embedder");
+          [](Embedder* e, const std::filesystem::path& folder, const std::optional<std::string>& weights, bool map,
+             const std::string& precision) {
+            const InferenceOptions options = inference_options(weights, map, precision, "Embedder");
             const nb::gil_scoped_release unlocked;
             new (e) Embedder(folder, options);
           },
-          "folder"_a, "weights"_a.none(), "map"_a)
+          "folder"_a, "weights"_a.none(), "map"_a, "precision"_a)
       .def("embed", &embed)
       .def("width", [](const Embedder& e) { return e.vector_width(); })
       .def("config", [](const Embedder& e) { return to_json(e.model().config()); })

@@ -122,12 +122,12 @@ void bind_generator(nb::module_& m) {
       .def(
           "__init__",
           [](Generator* g, const std::filesystem::path& folder, const std::optional<std::string>& weights, bool map,
-             const std::string& cache) {
-            const InferenceOptions options = inference_options(weights, map, "Generator", cache);
+             const std::string& precision, const std::string& cache) {
+            const InferenceOptions options = inference_options(weights, map, precision, "Generator", cache);
             const nb::gil_scoped_release unlocked;
             new (g) Generator(folder, options);
           },
-          "folder"_a, "weights"_a.none(), "map"_a, "cache"_a)
+          "folder"_a, "weights"_a.none(), "map"_a, "precision"_a, "cache"_a)
       .def("generate", &generate)
       .def("stream",
            [](const Generator& g, nb::handle prompt, const nb::dict& given) {

@@ -61,12 +61,12 @@ void bind_mask_filler(nb::module_& m) {
       .def(
           "__init__",
           [](MaskFiller* f, const std::filesystem::path& folder, const std::optional<std::string>& weights,
-             bool map) {
-            const InferenceOptions options = inference_options(weights, map, "MaskFiller");
+             bool map, const std::string& precision) {
+            const InferenceOptions options = inference_options(weights, map, precision, "MaskFiller");
             const nb::gil_scoped_release unlocked;
             new (f) MaskFiller(folder, options);
           },
-          "folder"_a, "weights"_a.none(), "map"_a)
+          "folder"_a, "weights"_a.none(), "map"_a, "precision"_a)
       .def("fill", &fill)
       .def("inspect", &inspect_masked, "text"_a, "marker"_a)
       .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })

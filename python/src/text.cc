@@ -31,9 +31,11 @@ std::vector<std::string> strings_of(nb::handle texts, const char* name) {
   return out;
 }
 
-InferenceOptions inference_options(const std::optional<std::string>& weights, bool map, const char* where,
-                                   const std::string& cache) {
-  InferenceOptions options = {.map = map, .cache = value_named<CacheFormat>(cache, where, "cache")};
+InferenceOptions inference_options(const std::optional<std::string>& weights, bool map,
+                                   const std::string& precision, const char* where, const std::string& cache) {
+  InferenceOptions options = {.map = map,
+                              .cache = value_named<CacheFormat>(cache, where, "cache"),
+                              .precision = value_named<Precision>(precision, where, "precision")};
   if (weights) options.weights = value_named<WeightFormat>(*weights, where, "weights");
   return options;
 }

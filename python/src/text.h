@@ -22,9 +22,10 @@ nb::list texts_of(const std::vector<std::string>& texts);
 std::string string_of(nb::handle text, const char* name);
 std::vector<std::string> strings_of(nb::handle texts, const char* name);
 
-// `weights`: the name of a number format; None: as the files of the model store them. `map`: in place. `cache`: the name of
-// the format of keys and values.
-InferenceOptions inference_options(const std::optional<std::string>& weights, bool map, const char* where,
+// `weights`: the name of a number format; None: as the files of the model store them. `map`: in place. `precision`: the name
+// of the numbers of products. `cache`: the name of the format of keys and values.
+InferenceOptions inference_options(const std::optional<std::string>& weights, bool map,
+                                   const std::string& precision, const char* where,
                                    const std::string& cache = "f32");
 
 // Throws KeyboardInterrupt if Ctrl-C was pressed: for loops that run without the GIL.

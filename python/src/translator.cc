@@ -90,14 +90,15 @@ void bind_translator(nb::module_& m) {
       .def(
           "__init__",
           [](Translator* t, const std::filesystem::path& folder, const std::optional<std::string>& weights,
-             bool map, const std::string& cache, const std::optional<std::filesystem::path>& shortlist) {
-            const InferenceOptions options = inference_options(weights, map, "Translator", cache);
+             bool map, const std::string& precision, const std::string& cache,
+             const std::optional<std::filesystem::path>& shortlist) {
+            const InferenceOptions options = inference_options(weights, map, precision, "Translator", cache);
             const nb::gil_scoped_release unlocked;
             Translator translator(folder, options);
             if (shortlist) translator.use_shortlist(*shortlist);
             new (t) Translator(std::move(translator));
           },
-          "folder"_a, "weights"_a.none(), "map"_a, "cache"_a, "shortlist"_a.none())
+          "folder"_a, "weights"_a.none(), "map"_a, "precision"_a, "cache"_a, "shortlist"_a.none())
       .def("translate", &translate)
       .def("score", &score)
       .def("inspect", &inspect, nb::arg(), nb::arg().none(), nb::arg())

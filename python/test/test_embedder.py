@@ -44,6 +44,16 @@ def test_weights_are_held_in_the_format_asked_for(trained, embedder):
         qkv.Embedder(trained.model, weights="int7")
 
 
+def test_products_in_bf16_are_close_and_exclude_weights_in_place(trained, embedder):
+    rounded = qkv.Embedder(trained.model, precision="bf16")
+    difference = np.abs(rounded.embed(sentences) - embedder.embed(sentences)).max()
+    assert 0 < difference < 0.05
+    with pytest.raises(ValueError, match="map uses weights in place"):
+        qkv.Embedder(trained.model, precision="bf16", map=True)
+    with pytest.raises(ValueError, match="Embedder: precision must be one of f32, bf16, got 'f16'"):
+        qkv.Embedder(trained.model, precision="f16")
+
+
 def test_weights_in_place_have_the_same_results(trained, embedder):
     mapped = qkv.Embedder.from_pretrained(trained.model, map=True)
     assert np.array_equal(mapped.embed(sentences), embedder.embed(sentences))

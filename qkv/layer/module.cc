@@ -82,12 +82,6 @@ Parameter Parameter::matrix(const Axis& rows, const Axis& columns, Initialise in
   return matrix;
 }
 
-void Parameter::pack(const Tensor& values, WeightFormat format) const {
-  require(is_matrix() && values.shape() == shape(), "Parameter", "{} cannot be the packed values of a parameter {}",
-          values.shape(), shape());
-  hold(Weight::packed(values, format));
-}
-
 void Parameter::hold(const Weight& weight) const {
   require(is_matrix() && weight.is_packed() && weight.shape() == shape(), "Parameter",
           "a weight {} cannot be held by a parameter {}", weight.shape(), shape());
@@ -136,10 +130,12 @@ void Module::for_each_parameter(const ParameterFunction& function) const {
   list(walk);
 }
 
-void Module::pack_for_inference(WeightFormat format) const {
-  for_each_parameter([format](const std::string&, const Parameter& parameter) {
-    const auto is_done = [&] { return parameter.weight().is_packed() && parameter.weight().format() == format; };
-    if (parameter.is_matrix() && !is_done()) parameter.pack(parameter.values(), format);
+void Module::pack_for_inference(WeightFormat format, Precision precision) const {
+  for_each_parameter([format, precision](const std::string&, const Parameter& parameter) {
+    const auto is_done = [&] {
+      return parameter.weight().is_packed() && parameter.weight().format() == format && precision == Precision::f32;
+    };
+    if (parameter.is_matrix() && !is_done()) parameter.hold(Weight::packed(parameter.values(), format, precision));
   });
   release_unused_storage();
 }

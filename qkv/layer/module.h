@@ -58,10 +58,8 @@ class Parameter {
   void initialise(uint64_t seed, const std::string& name) const;  // without a function, every element is `value`
 
   bool is_matrix() const { return state_->is_matrix; }
-  // Of a matrix: holds these values, f32 or bf16, packed in a format, and no variable any more. Not while another thread
-  // uses it.
-  void pack(const Tensor& values, WeightFormat format) const;
-  void hold(const Weight& weight) const;  // the same of a weight that is packed or in place
+  // Of a matrix: holds this weight, packed or in place, and no variable any more. Not while another thread uses it.
+  void hold(const Weight& weight) const;
   // What it holds: f32, or bf16 if it is packed so. A copy if it is packed.
   Tensor values() const { return weight().values(); }
   StoredValues stored() const { return weight().stored(); }
@@ -119,7 +117,7 @@ class Module {
 
   // Packs every matrix: in f32 half of the memory, the same results, no gradients any more. Then returns free memory to
   // the system: most of it held the unpacked values. Not while another thread uses the module.
-  void pack_for_inference(WeightFormat format = WeightFormat::f32) const;
+  void pack_for_inference(WeightFormat format = WeightFormat::f32, Precision precision = Precision::f32) const;
   // The numbers of every matrix in training (op/weight.h). Not while another thread uses the module.
   void train_in(const TrainingNumbers& numbers) const;
 

@@ -21,6 +21,8 @@ struct InferenceOptions {
   // truncated meanwhile (base/file_mapping.h); replacing them by renaming, as this library does, is safe.
   bool map = false;
   CacheFormat cache = CacheFormat::f32;  // of keys and values while tokens are generated
+  // bf16: matrices in f32 are held as bf16, and what they are multiplied by is rounded as well (op/weight.h). It excludes map.
+  Precision precision = Precision::f32;
 };
 
 struct StoreParameter {

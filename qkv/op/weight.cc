@@ -52,8 +52,10 @@ kernel::PackedMatrix quantized_form(const Tensor& values, WeightFormat format) {
 }
 
 // W^T in a format.
-kernel::PackedMatrix form_in(WeightFormat format, const Tensor& w) {
-  return is_quantized(format) ? quantized_form(w, format) : packed_form(w.to(element_type(format)), true);
+kernel::PackedMatrix form_in(WeightFormat format, const Tensor& w, Precision precision = Precision::f32) {
+  if (is_quantized(format)) return quantized_form(w, format);
+  if (precision == Precision::bf16) return packed_form(w.to(DType::f32), true, precision);
+  return packed_form(w.to(element_type(format)), true);
 }
 
 // W of the columns of W^T, as f32.
@@ -76,6 +78,7 @@ struct Weight::State {
   Variable master = {};
   Shape shape = {};
   TrainingNumbers training = {};
+  Precision packed_for = Precision::f32;  // a weight that is packed for inference
   Form forward = {}, recorded_forward = {}, backward = {};
 
   template <class Pack>
@@ -107,17 +110,17 @@ Weight::Weight(const Variable& master) {
   if (master.defined()) state_ = std::make_shared<State>(State{.master = master, .shape = master.shape()});
 }
 
-Weight Weight::packed(const Tensor& values, WeightFormat format) {
+Weight Weight::packed(const Tensor& values, WeightFormat format, Precision precision) {
   require(values.rank() == 2, "Weight::packed", "a weight must be (N,K), got {}", values.shape());
   Weight w;
-  w.state_ = std::make_shared<State>(State{.shape = values.shape()});
-  w.state_->forward.matrix = form_in(format, values);
+  w.state_ = std::make_shared<State>(State{.shape = values.shape(), .packed_for = precision});
+  w.state_->forward.matrix = form_in(format, values, precision);
   return w;
 }
 
-Weight Weight::packed(const StoredValues& values) {
+Weight Weight::packed(const StoredValues& values, Precision precision) {
   const WeightFormat format = values.format();
-  if (!is_quantized(format)) return packed(values.tensor(), format);
+  if (!is_quantized(format)) return packed(values.tensor(), format, precision);
   const int64_t N = values.shape()[0], K = values.shape()[1];
   const Tensor contiguous = values.tensor().contiguous_copy();
   const auto* const rows = contiguous.data<uint8_t>();
@@ -223,7 +226,7 @@ Weight Weight::rows(std::span<const int32_t> indices) const {
     copy_to(numbers.data<bfloat16>());
   else
     copy_to(numbers.data<float>());
-  return packed(numbers, held);
+  return packed(numbers, held, state_->packed_for);
 }
 
 StoredValues Weight::stored() const {

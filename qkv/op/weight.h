@@ -22,7 +22,7 @@
 
 namespace qkv {
 
-// What the products of a training step are computed from, in the forward and the backward pass: f32 numbers, or numbers
+// What products are computed from, in inference or in the forward and the backward pass of training: f32 numbers, or numbers
 // rounded to bf16 with sums of f32 (Micikevicius et al., "Mixed Precision Training", 2018; Kalamkar et al., "A Study of
 // BFLOAT16 for Deep Learning Training", 2019). Weights, their gradients and everything between the products stay f32.
 enum class Precision { f32, bf16 };
@@ -67,8 +67,11 @@ class Weight {
   // f32 or bf16 values (N,K), which are converted to the format: bf16 is rounded to nearest, quantised formats to the nearest
   // of their numbers. Rows that are not whole blocks of the format are held as format_for_rows() says. An error: numbers
   // that are not finite, or too large for the format.
-  static Weight packed(const Tensor& values, WeightFormat format);
-  static Weight packed(const StoredValues& values);  // in their format
+  //
+  // With precision bf16 a weight in f32 or bf16 is rounded to bf16, and the rows that it is multiplied by are rounded too, by
+  // the bf16 instructions of the processor where it has them; in other formats it is as with f32.
+  static Weight packed(const Tensor& values, WeightFormat format, Precision precision = Precision::f32);
+  static Weight packed(const StoredValues& values, Precision precision = Precision::f32);  // in their format
   // f32 or bf16 values (N,K), contiguous, which must not change as long as the weight is used. For what it can do,
   // it counts as packed.
   static Weight in_place(const Tensor& values);

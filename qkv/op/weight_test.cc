@@ -194,6 +194,30 @@ TEST(Weight, TrainedInBf16IsUsedInF32WhereNothingIsRecorded) {
   EXPECT_TRUE(same_bits(linear(x, weight).value(), linear(x, w.value()).value()));
 }
 
+TEST(Weight, PackedForProductsInBf16HasThoseOfRoundedFactors) {
+  const Tensor x = random_tensor({70, 33}, 1), w = random_tensor({40, 33}, 2);
+  const Variable master(w, {.requires_grad = true});
+  const Weight trained = master;
+  trained.train_in({.precision = Precision::bf16});
+  const Tensor wanted = linear(x, trained).value();
+  for (const Tensor& stored : {w, w.to(DType::bf16)}) {
+    const Weight weight = Weight::packed(StoredValues(stored), Precision::bf16);
+    EXPECT_EQ(weight.format(), WeightFormat::bf16);
+    EXPECT_TRUE(same_bits(weight.values(), w.to(DType::bf16)));
+    EXPECT_TRUE(same_bits(linear(x, weight).value(), wanted));
+    for (const int64_t row : {0, 69})
+      EXPECT_TRUE(same_bits(linear(x.slice(0, row, row + 1), weight).value(), wanted.slice(0, row, row + 1)))
+          << row;
+    const std::vector<int32_t> some = {39, 0, 7};
+    const Tensor part = linear(x, weight.rows(some)).value();
+    for (size_t i = 0; i < some.size(); ++i)
+      for (int64_t r = 0; r < 70; ++r)
+        EXPECT_EQ(part.at<float>({r, static_cast<int64_t>(i)}), wanted.at<float>({r, some[i]}));
+  }
+  EXPECT_TRUE(same_bits(linear(x, Weight::packed(w, WeightFormat::int8, Precision::bf16)).value(),
+                        linear(x, Weight::packed(w, WeightFormat::int8)).value()));
+}
+
 TEST(Weight, TrainedForAFormatHasItsResultsAndTheGradientsOfItsNumbers) {
   const Tensor x = random_tensor({70, 64}, 1), w = random_tensor({40, 64}, 2), dy = random_tensor({70, 40}, 3);
   for (const WeightFormat format : {WeightFormat::bf16, WeightFormat::int8, WeightFormat::q4_0}) {

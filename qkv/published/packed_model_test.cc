@@ -80,10 +80,10 @@ class PackedModel : public testing::TestWithParam<std::tuple<Kind, WeightFormat>
     if (auto* causal = dynamic_cast<CausalTransformer*>(&model)) return causal->loss(source, source, {}, pass);
     return dynamic_cast<MaskedTransformer&>(model).loss(source, lengths, source, {}, pass);
   }
-  static void expect_same_bits_in_any_batch() {
+  static void expect_same_bits_in_any_batch(Precision precision = Precision::f32) {
     const NoGrad guard;
     const auto packed = made();
-    packed->pack_for_inference(format());
+    packed->pack_for_inference(format(), precision);
     std::vector<int32_t> many;
     for (int32_t row = 0; row < 9; ++row) many.insert(many.end(), {4 + row, 300 - row, 7 * row + 5});
     const Tensor all = loss(*packed, many).token_losses;
@@ -107,7 +107,10 @@ TEST_P(PackedModel, HasTheLossOfTheSameNumbersBitForBit) {
   for (int64_t i = 0; i < expected.numel(); ++i) EXPECT_EQ(got.data<float>()[i], expected.data<float>()[i]) << i;
 }
 
-TEST_P(PackedModel, ARowHasTheSameBitsInAnyBatch) { expect_same_bits_in_any_batch(); }
+TEST_P(PackedModel, ARowHasTheSameBitsInAnyBatch) {
+  expect_same_bits_in_any_batch();
+  expect_same_bits_in_any_batch(Precision::bf16);
+}
 
 TEST_P(PackedModel, HoldsItsWeightsOnceInTheirFormat) {
   const NoGrad guard;
