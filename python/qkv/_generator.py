@@ -145,7 +145,7 @@ class Generator:
         of "f32", "int8" a quarter, "q4_k" a seventh.
         map: use them in place in the mapped file: processes share them, it is ready sooner, and tokens take longer.
         The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
-        precision: the numbers that products are computed from; "bf16" rounds weights and what they are multiplied by,
+        precision: numbers that products are computed from; "bf16" rounds weights and what they are multiplied by,
         which is faster on processors with AVX512_BF16 or AMX.
         cache: the numbers that keys and values of earlier tokens are held as.
         draft: a smaller model with the same vocabulary, which proposes `draft_tokens` at a step; this one reads
@@ -154,7 +154,9 @@ class Generator:
         self._generator = _core.Generator(self.model, weights, map, precision, cache)
         if draft is not None:
             small = (
-                draft if isinstance(draft, Generator) else Generator(draft, weights=weights, map=map, precision=precision, cache=cache)
+                draft
+                if isinstance(draft, Generator)
+                else Generator(draft, weights=weights, map=map, precision=precision, cache=cache)
             )
             self._generator.set_draft(small._generator)
 

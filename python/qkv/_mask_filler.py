@@ -62,7 +62,7 @@ class MaskFiller:
         of "f32", "int8" a quarter, "q4_k" a seventh.
         map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
         The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
-        precision: the numbers that products are computed from; "bf16" rounds weights and what they are multiplied by,
+        precision: numbers that products are computed from; "bf16" rounds weights and what they are multiplied by,
         which is faster on processors with AVX512_BF16 or AMX."""
         self.model = model_folder(model)
         self._filler = _core.MaskFiller(self.model, weights, map, precision)

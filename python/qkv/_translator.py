@@ -132,7 +132,7 @@ class Translator:
         of "f32", "int8" a quarter, "q4_k" a seventh.
         map: use them in place in the mapped file: processes share them, and it is ready sooner; tokens take longer.
         The file must not be written in place or truncated meanwhile; replacing it by renaming is safe.
-        precision: the numbers that products are computed from; "bf16" rounds weights and what they are multiplied by,
+        precision: numbers that products are computed from; "bf16" rounds weights and what they are multiplied by,
         which is faster on processors with AVX512_BF16 or AMX.
         cache: the numbers that keys and values of earlier tokens are held as.
         shortlist: a file of `qkv shortlist`: translations consist of its candidates for each sentence, which is
