@@ -44,52 +44,52 @@ void add_peaks() {
     })->UseRealTime();
 }
 
-// Matrix products: y = x W^T with the weight packed, and dW = dY^T X.
-void forward(benchmark::State& state) {
+// Matrix products: y = x W^T with the weight packed, and dW = dY^T X; the same with factors rounded to bf16, as in training
+// with precision bf16.
+template <class Pack>
+void time_forward(benchmark::State& state, Pack&& pack) {
   const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
-  const std::vector<float> a = normal(M * K), b = normal(N * K);
+  const std::vector<float> a = normal(M * K);
   std::vector<float> c(static_cast<size_t>(M * N));
-  const PackedMatrix packed(Matrix(b.data(), N, K).transposed());
+  const PackedMatrix packed = pack(N, K);
   for (auto _ : state) matmul({a.data(), M, K}, packed, c.data(), N);
   state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
 }
 
+void forward(benchmark::State& state) {
+  time_forward(state, [](int64_t N, int64_t K) {
+    const std::vector<float> b = normal(N * K);
+    return PackedMatrix(Matrix(b.data(), N, K).transposed());
+  });
+}
+
 void forward_bf16(benchmark::State& state) {
+  time_forward(state, [](int64_t N, int64_t K) {
+    const std::vector<uint16_t> b(static_cast<size_t>(N * K), 0x3f80);  // 1.0
+    return PackedMatrix(Bf16Matrix(b.data(), N, K).transposed());
+  });
+}
+
+void rounded_forward(benchmark::State& state) {
+  time_forward(state, [](int64_t N, int64_t K) {
+    const std::vector<float> b = normal(N * K);
+    return PackedMatrix::rounded(Matrix(b.data(), N, K).transposed());
+  });
+}
+
+template <class Factor>
+void time_gradient(benchmark::State& state, Factor&& factor) {
   const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
-  const std::vector<float> a = normal(M * K);
-  const std::vector<uint16_t> b(static_cast<size_t>(N * K), 0x3f80);  // 1.0
+  const std::vector<float> a = normal(M * K), b = normal(N * K);
   std::vector<float> c(static_cast<size_t>(M * N));
-  const PackedMatrix packed(Bf16Matrix(b.data(), N, K).transposed());
-  for (auto _ : state) matmul({a.data(), M, K}, packed, c.data(), N);
+  for (auto _ : state) matmul(Matrix(a.data(), K, M).transposed(), factor(Matrix(b.data(), K, N)), c.data(), N);
   state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
 }
 
 void weight_gradient(benchmark::State& state) {
-  const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
-  const std::vector<float> a = normal(M * K), b = normal(N * K);
-  std::vector<float> c(static_cast<size_t>(M * N));
-  for (auto _ : state) matmul(Matrix(a.data(), K, M).transposed(), Matrix(b.data(), K, N), c.data(), N);
-  state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
+  time_gradient(state, [](Matrix b) { return b; });
 }
-
-// The same with factors rounded to bf16, as in training with precision bf16.
-void rounded_forward(benchmark::State& state) {
-  const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
-  const std::vector<float> a = normal(M * K), b = normal(N * K);
-  std::vector<float> c(static_cast<size_t>(M * N));
-  const PackedMatrix packed = PackedMatrix::rounded(Matrix(b.data(), N, K).transposed());
-  for (auto _ : state) matmul({a.data(), M, K}, packed, c.data(), N);
-  state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
-}
-
-void rounded_gradient(benchmark::State& state) {
-  const int64_t M = state.range(0), N = state.range(1), K = state.range(2);
-  const std::vector<float> a = normal(M * K), b = normal(N * K);
-  std::vector<float> c(static_cast<size_t>(M * N));
-  for (auto _ : state)
-    matmul(Matrix(a.data(), K, M).transposed(), PackedMatrix::rounded(Matrix(b.data(), K, N)), c.data(), N);
-  state.counters["FLOP/s"] = rate(2.0 * static_cast<double>(M * N * K));
-}
+void rounded_gradient(benchmark::State& state) { time_gradient(state, PackedMatrix::rounded); }
 
 void packing(benchmark::State& state) {
   const int64_t N = state.range(0), K = state.range(1);

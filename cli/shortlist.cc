@@ -31,10 +31,7 @@ struct ShortlistCommand {
     CorpusReader pairs(train);
     Progress progress({.quiet = quiet || !Progress::stderr_is_terminal(), .terminal = true});
     const MadeShortlist made = make_shortlist(translator, pairs, options, [&](int64_t done) {
-      if (!progress.due()) return;
-      ProgressStatus status;
-      status.parts.push_back({fmt::format("{}", counted(done, "pair"))});
-      progress.show(status);
+      if (progress.due()) progress.show({.parts = {{fmt::format("{}", counted(done, "pair"))}}});
     });
     progress.clear();
     made.shortlist.save(output);

@@ -53,9 +53,8 @@ std::vector<Tensor> alignments(const EncoderDecoder& model, const Encoded& encod
   std::vector<int64_t> lengths;
   for (const Ids& target : targets) lengths.push_back(1 + std::ssize(target));
   std::vector<Tensor> out(targets.size());
-  for (const std::vector<size_t>& batch : length_batches(
-           lengths,
-           {.tokens = all_at_once, .equal = model.config().depends_on_length(), .enough = enough_for_products})) {
+  for (const std::vector<size_t>& batch :
+       length_batches(lengths, {.tokens = all_at_once, .equal = model.config().depends_on_length()})) {
     std::vector<int64_t> rows;
     std::vector<Ids> of_batch;
     for (const size_t i : batch) {

@@ -14,10 +14,9 @@ std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths
   for (const size_t i : order) {
     const auto fits = [&](const std::vector<size_t>& batch) {
       const int64_t longest = lengths[batch.front()], size = std::ssize(batch);
-      const int64_t shortest = options.equal                           ? longest
-                               : (size + 1) > options.enough / longest ? longest - longest / 8
-                                                                       : 0;
-      return size + 1 <= options.tokens / longest && lengths[i] >= shortest;
+      if (size + 1 > options.tokens / longest) return false;
+      if (options.equal) return lengths[i] == longest;
+      return size + 1 <= options.enough / longest || lengths[i] >= longest - longest / 8;
     };
     if (batches.empty() || !fits(batches.back())) batches.emplace_back();
     batches.back().push_back(i);

@@ -17,11 +17,11 @@ namespace qkv {
 struct LengthBatchesOptions {
   int64_t tokens = 4096;
   bool equal = false;  // sentences of a batch have one length: for a model with ModelConfig::depends_on_length()
-  // A batch of as many tokens takes no sentence whose padding would be more than an eighth. Where a batch is one pass, more
-  // rows do not make its products faster (enough_for_products), and padding is all that a larger one adds.
-  int64_t enough = std::numeric_limits<int64_t>::max();
+  // A batch of as many tokens takes no sentence whose padding would be more than an eighth: its products are as fast as those
+  // of a larger one. Where each sentence of a batch takes many steps of one row, there are never enough: any_number.
+  int64_t enough = 512;
+  static constexpr int64_t any_number = std::numeric_limits<int64_t>::max();
 };
-constexpr int64_t enough_for_products = 512;
 std::vector<std::vector<size_t>> length_batches(std::span<const int64_t> lengths,
                                                 const LengthBatchesOptions& options);
 

@@ -105,7 +105,7 @@ std::vector<TargetScore> score_documents(const CausalTransformer& model,
   }
   int64_t done = 0;
   for (const std::vector<size_t>& indices :
-       length_batches(lengths, {options.batch_tokens, model.config().depends_on_length(), enough_for_products})) {
+       length_batches(lengths, {options.batch_tokens, model.config().depends_on_length()})) {
     std::vector<Window> batch;
     batch.reserve(indices.size());
     for (const size_t i : indices) batch.push_back(windows[i]);

@@ -133,7 +133,8 @@ void Module::for_each_parameter(const ParameterFunction& function) const {
 void Module::pack_for_inference(WeightFormat format, Precision precision) const {
   for_each_parameter([format, precision](const std::string&, const Parameter& parameter) {
     const auto is_done = [&] {
-      return parameter.weight().is_packed() && parameter.weight().format() == format && precision == Precision::f32;
+      const Weight& weight = parameter.weight();
+      return weight.is_packed() && weight.format() == format && weight.precision() == precision;
     };
     if (parameter.is_matrix() && !is_done()) parameter.hold(Weight::packed(parameter.values(), format, precision));
   });

@@ -154,12 +154,9 @@ std::string StepProfile::table(const MachineSpeed& machine) const {
   const Totals totals = {.steps = std::max<int64_t>(steps(), 1), .ns = std::max<int64_t>(all.ns, 1)};
   const std::string after = warmup_ > 0 ? fmt::format(" after {} of warm-up", warmup_) : "";
   std::string out = fmt::format(
-      "{} updates of {:.1f} ms{}; {}, {} threads: f32 {:.0f} GFLOP/s, bf16 {}, "
-      "memory "
-      "{:.1f} GB/s\n",
-      totals.steps, 1e-6 * static_cast<double>(all.ns) / static_cast<double>(totals.steps), after,
-      instruction_set(), threads(), machine.f32,
-      machine.bf16 > 0 ? fmt::format("{:.0f} GFLOP/s", machine.bf16) : "none", machine.memory);
+      "{} updates of {:.1f} ms{}; {}, {} threads: f32 {:.0f} GFLOP/s, bf16 {}, memory {:.1f} GB/s\n", totals.steps,
+      1e-6 * static_cast<double>(all.ns) / static_cast<double>(totals.steps), after, instruction_set(), threads(),
+      machine.f32, machine.bf16 > 0 ? fmt::format("{:.0f} GFLOP/s", machine.bf16) : "none", machine.memory);
   std::vector<TableRow> rows = {
       {"op", "pass", "numbers", "calls", "ms", "time", "GFLOP/s", "of peak", "GB/s", "of memory"}};
   for (const OpRow& row : ops) rows.push_back(cells_of(row, totals, machine));

@@ -77,8 +77,7 @@ struct Weight::State {
 
   Variable master = {};
   Shape shape = {};
-  TrainingNumbers training = {};
-  Precision packed_for = Precision::f32;  // a weight that is packed for inference
+  TrainingNumbers numbers = {};  // the format is that of a weight that is trained
   Form forward = {}, recorded_forward = {}, backward = {};
 
   template <class Pack>
@@ -113,7 +112,7 @@ Weight::Weight(const Variable& master) {
 Weight Weight::packed(const Tensor& values, WeightFormat format, Precision precision) {
   require(values.rank() == 2, "Weight::packed", "a weight must be (N,K), got {}", values.shape());
   Weight w;
-  w.state_ = std::make_shared<State>(State{.shape = values.shape(), .packed_for = precision});
+  w.state_ = std::make_shared<State>(State{.shape = values.shape(), .numbers = {.precision = precision}});
   w.state_->forward.matrix = form_in(format, values, precision);
   return w;
 }
@@ -157,21 +156,22 @@ const Variable& Weight::master() const {
 
 WeightFormat Weight::format() const { return is_packed() ? state_->forward.matrix.format() : WeightFormat::f32; }
 
-WeightFormat Weight::forward_format() const { return is_packed() ? format() : state_->training.weights; }
+Precision Weight::precision() const { return state_->numbers.precision; }
+WeightFormat Weight::forward_format() const { return is_packed() ? format() : state_->numbers.weights; }
 
 void Weight::train_in(const TrainingNumbers& numbers) const {
   require(!is_packed(), "train_in", "the weight {} is packed for inference", shape());
-  state_->training = numbers;
+  state_->numbers = numbers;
   state_->forward = state_->recorded_forward = state_->backward = {};
 }
 
 kernel::PackedMatrix Weight::forward() const {
   if (is_packed()) return state_->forward.matrix;
-  return state_->cached(state_->forward, [this] { return form_in(state_->training.weights, master().value()); });
+  return state_->cached(state_->forward, [this] { return form_in(state_->numbers.weights, master().value()); });
 }
 
 kernel::PackedMatrix Weight::recorded_forward() const {
-  const auto& in = state_->training;
+  const auto& in = state_->numbers;
   if (is_packed() || in.precision == Precision::f32 || in.weights != WeightFormat::f32) return forward();
   return state_->cached(state_->recorded_forward,
                         [&] { return packed_form(master().value(), true, in.precision); });
@@ -179,7 +179,7 @@ kernel::PackedMatrix Weight::recorded_forward() const {
 
 kernel::PackedMatrix Weight::backward() const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
-  const auto& in = state_->training;
+  const auto& in = state_->numbers;
   return state_->cached(state_->backward, [&] {
     return packed_form(in.weights == WeightFormat::f32 ? master().value() : values_of(forward(), shape()), false,
                        in.precision);
@@ -189,7 +189,7 @@ kernel::PackedMatrix Weight::backward() const {
 void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate) const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
   const int64_t K = dim(1);
-  const bool rounds = state_->training.precision == Precision::bf16;
+  const bool rounds = state_->numbers.precision == Precision::bf16;
   OpWork work = OpWork::product(dy.columns, K, dy.rows, rounds ? DType::bf16 : DType::f32);
   work.weight = shape();
   const OpScope scope("weight gradient", work);
@@ -226,7 +226,7 @@ Weight Weight::rows(std::span<const int32_t> indices) const {
     copy_to(numbers.data<bfloat16>());
   else
     copy_to(numbers.data<float>());
-  return packed(numbers, held, state_->packed_for);
+  return packed(numbers, held, precision());
 }
 
 StoredValues Weight::stored() const {

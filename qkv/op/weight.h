@@ -82,6 +82,7 @@ class Weight {
   WeightFormat format() const;
   bool is_packed() const { return !master().defined(); }
   WeightFormat forward_format() const;  // of forward()
+  Precision precision() const;          // of the products that it was packed or is trained for
 
   // The precision is that of products that are recorded on a tape and of their gradients; others are in f32. Results
   // of any product are in the format. Not while another thread uses the weight.

@@ -106,7 +106,7 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
   }
   int64_t done = 0;
   for (const std::vector<size_t>& batch :
-       length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length(), enough_for_products})) {
+       length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length()})) {
     std::vector<std::vector<int32_t>> rows;
     rows.reserve(batch.size());
     for (const size_t i : batch) rows.push_back(encoded[i].ids);

@@ -165,7 +165,8 @@ void Generator::search_beams(std::span<const EncodedPrompt> prompts, const Gener
   for (const EncodedPrompt& prompt : prompts)
     lengths.push_back(std::min(model_->config().position_limit(), std::ssize(prompt.ids) + options.max_tokens));
   int64_t done = 0;
-  for (const std::vector<size_t>& batch : length_batches(lengths, {options.batch_tokens / options.beam})) {
+  for (const std::vector<size_t>& batch : length_batches(
+           lengths, {.tokens = options.batch_tokens / options.beam, .enough = LengthBatchesOptions::any_number})) {
     search_batch(prompts, batch, options, out);
     done += std::ssize(batch);
     if (progress) progress(done);

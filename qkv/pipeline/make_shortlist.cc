@@ -50,9 +50,8 @@ class ShortlistMaker {
       too_long_ += !fits;
       lengths.push_back(fits ? std::ssize(from[i].ids) : 0);
     }
-    for (const std::vector<size_t>& batch : length_batches(
-             lengths,
-             {options_.batch_tokens, translator_.model().config().depends_on_length(), enough_for_products}))
+    for (const std::vector<size_t>& batch :
+         length_batches(lengths, {options_.batch_tokens, translator_.model().config().depends_on_length()}))
       count(batch, from, to);
   }
 

@@ -148,7 +148,7 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
                                        .suppress_tokens = no_answers(tokenizer_, mask())};
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
   for (const std::vector<size_t>& batch :
-       length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length(), enough_for_products})) {
+       length_batches(lengths, {options.batch_tokens, model_->config().depends_on_length()})) {
     std::vector<Ids> of_batch;
     of_batch.reserve(batch.size());
     for (const size_t i : batch) of_batch.push_back(rows[i]);

@@ -153,8 +153,10 @@ std::vector<Translation> Translator::translate(std::span<const std::string> sent
                  [&](size_t i) { phrases[i] = phrases_of(terms, sentences[i]); });
   }
   int64_t done = std::count(lengths.begin(), lengths.end(), 0);
-  for (const std::vector<size_t>& batch : length_batches(
-           lengths, {options.batch_tokens / options.search.beam, model_->config().depends_on_length()})) {
+  for (const std::vector<size_t>& batch :
+       length_batches(lengths, {.tokens = options.batch_tokens / options.search.beam,
+                               .equal = model_->config().depends_on_length(),
+                               .enough = LengthBatchesOptions::any_number})) {
     std::vector<std::vector<int32_t>> rows, first, candidates;
     std::vector<std::vector<std::vector<int32_t>>> required;
     for (const size_t i : batch) {
@@ -201,8 +203,7 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
   int64_t done = 0;
   // Sources and targets of a batch have two lengths; a model that depends on them gets pairs one by one.
   const int64_t tokens = model_->config().depends_on_length() ? 1 : options.batch_tokens;
-  for (const std::vector<size_t>& batch :
-       length_batches(lengths, {.tokens = tokens, .enough = enough_for_products})) {
+  for (const std::vector<size_t>& batch : length_batches(lengths, {tokens})) {
     std::vector<std::vector<int32_t>> rows, targets_of_batch;
     for (const size_t i : batch) {
       rows.push_back(from[i].ids);

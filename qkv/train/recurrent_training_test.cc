@@ -36,11 +36,7 @@ class RecurrentTraining : public testing::TestWithParam<Architecture> {
     return o;
   }
   void expect_same_weights(const std::string& a, const std::string& b) const {
-    EXPECT_TRUE(read_file(folder_ / a / "model.safetensors") == read_file(folder_ / b / "model.safetensors"));
-    const SafetensorsFile x = SafetensorsFile::load(folder_ / a / "training/state.safetensors");
-    const SafetensorsFile y = SafetensorsFile::load(folder_ / b / "training/state.safetensors");
-    ASSERT_EQ(x.names(), y.names());
-    for (const std::string& name : x.names()) EXPECT_TRUE(test::same_bits(x.get(name), y.get(name))) << name;
+    expect_same_training(folder_ / a, folder_ / b);
   }
 
   fs::path folder_;

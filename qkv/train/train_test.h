@@ -48,14 +48,7 @@ class TrainTest : public ::testing::Test {
     return largest;
   }
   void expect_same_weights(const std::string& a, const std::string& b) {
-    EXPECT_EQ(bytes(a + "/model.safetensors"), bytes(b + "/model.safetensors"));
-    const SafetensorsFile x = SafetensorsFile::load(folder_ / a / "training/state.safetensors");
-    const SafetensorsFile y = SafetensorsFile::load(folder_ / b / "training/state.safetensors");
-    ASSERT_EQ(x.names(), y.names());
-    for (const std::string& name : x.names()) {
-      const Tensor t = x.get(name), u = y.get(name);
-      EXPECT_TRUE(std::equal(t.span<float>().begin(), t.span<float>().end(), u.span<float>().begin())) << name;
-    }
+    expect_same_training(folder_ / a, folder_ / b);
   }
   void expect_error(const TrainOptions& o, const std::string& word) {
     try {

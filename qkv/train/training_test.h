@@ -8,9 +8,12 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "qkv/base/file.h"
 #include "qkv/base/random.h"
+#include "qkv/tensor/safetensors.h"
+#include "qkv/test_support/tensors.h"
 #include "qkv/train/train.h"
 
 namespace qkv {
@@ -55,6 +58,15 @@ inline TrainOptions small_training(const std::filesystem::path& corpus, const st
   o.valid_sentences = 5;
   o.quiet = true;
   return o;
+}
+
+// Of two trainings of one length: the model, and the state that they would be resumed from.
+inline void expect_same_training(const std::filesystem::path& a, const std::filesystem::path& b) {
+  EXPECT_TRUE(read_file(a / "model.safetensors") == read_file(b / "model.safetensors"));
+  const SafetensorsFile x = SafetensorsFile::load(a / "training/state.safetensors");
+  const SafetensorsFile y = SafetensorsFile::load(b / "training/state.safetensors");
+  ASSERT_EQ(x.names(), y.names());
+  for (const std::string& name : x.names()) EXPECT_TRUE(test::same_bits(x.get(name), y.get(name))) << name;
 }
 
 // The lines of log.jsonl without the numbers that depend on time.
