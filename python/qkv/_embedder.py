@@ -12,8 +12,8 @@ import numpy as np
 
 from . import _core
 from ._described import add_options
-from ._model_folder import Precision, WeightFormat, model_folder
-from ._options import EmbedOptions
+from ._model_folder import model_folder
+from ._options import EmbedOptions, Precision, WeightFormat
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from . import _core
 from ._described import add_options
 from ._inspection import Inspection, inspection_of
-from ._model_folder import CacheFormat, Precision, WeightFormat, model_folder
-from ._options import GenerateTextOptions, ScoreTextOptions
+from ._model_folder import CacheFormat, model_folder
+from ._options import GenerateTextOptions, Precision, ScoreTextOptions, WeightFormat
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack

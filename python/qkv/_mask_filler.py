@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, overload
 from . import _core
 from ._described import add_options
 from ._inspection import Inspection, inspection_of
-from ._model_folder import Precision, WeightFormat, model_folder
-from ._options import FillMaskOptions
+from ._model_folder import model_folder
+from ._options import FillMaskOptions, Precision, WeightFormat
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -6,25 +6,6 @@ import errno
 import os
 from typing import Literal
 
-WeightFormat = Literal[
-    "f32",
-    "bf16",
-    "int8",
-    "q8_0",
-    "q4_0",
-    "q4_1",
-    "q5_0",
-    "q5_1",
-    "q2_k",
-    "q3_k",
-    "q4_k",
-    "q5_k",
-    "q6_k",
-    "iq4_nl",
-    "iq4_xs",
-]
-
-Precision = Literal["f32", "bf16"]
 CacheFormat = Literal["f32", "bf16", "int8"]
 
 

@@ -7,6 +7,25 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict
 
+Precision = Literal["f32", "bf16"]
+WeightFormat = Literal[
+    "f32",
+    "bf16",
+    "int8",
+    "q8_0",
+    "q4_0",
+    "q4_1",
+    "q5_0",
+    "q5_1",
+    "q2_k",
+    "q3_k",
+    "q4_k",
+    "q5_k",
+    "q6_k",
+    "iq4_nl",
+    "iq4_xs",
+]
+
 
 class TranslateOptions(TypedDict, total=False):
     """
@@ -302,24 +321,8 @@ class TrainOptions(TypedDict, total=False):
     batch_tokens: int
     batch_sentences: int
     accumulate: int
-    precision: Literal["f32", "bf16"]
-    weights: Literal[
-        "f32",
-        "bf16",
-        "int8",
-        "q8_0",
-        "q4_0",
-        "q4_1",
-        "q5_0",
-        "q5_1",
-        "q2_k",
-        "q3_k",
-        "q4_k",
-        "q5_k",
-        "q6_k",
-        "iq4_nl",
-        "iq4_xs",
-    ]
+    precision: Precision
+    weights: WeightFormat
     optimizer: Literal["adam", "adamw"]
     beta1: float
     beta2: float

@@ -13,7 +13,8 @@ import numpy as np
 from . import _core, _options
 from ._described import add_options
 from ._inspection import Inspection, inspection_of
-from ._model_folder import CacheFormat, Precision, WeightFormat, model_folder
+from ._model_folder import CacheFormat, model_folder
+from ._options import Precision, WeightFormat
 from ._picture import Picture, heatmap
 
 if TYPE_CHECKING:

@@ -60,9 +60,9 @@ def test_proposed_tokens_and_known_turns_change_no_answer(generator):
     drafted = qkv.Generator(FOLDER / "llama-q4_0.gguf", draft=FOLDER / "llama-q4_0.gguf")
     messages = [{"role": "user", "content": "the cat the cat the"}]
     for _ in range(3):
-        plain = qkv.Generator(FOLDER / "llama-q4_0.gguf").chat(messages, chat_template="{{ messages }}", **GREEDY)
-        looked_up = generator.chat(messages, chat_template="{{ messages }}", lookup=4, **GREEDY)
-        answer = drafted.chat(messages, chat_template="{{ messages }}", draft_tokens=3, **GREEDY)
+        plain = qkv.Generator(FOLDER / "llama-q4_0.gguf").chat(messages, chat_template=TURNS, **GREEDY)
+        looked_up = generator.chat(messages, chat_template=TURNS, lookup=4, **GREEDY)
+        answer = drafted.chat(messages, chat_template=TURNS, draft_tokens=3, **GREEDY)
         for other in (looked_up, answer):
             assert (other.tokens, other.log_probability) == (plain.tokens, plain.log_probability)
             assert 0 <= other.accepted <= other.proposed

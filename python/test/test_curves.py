@@ -55,8 +55,10 @@ def test_curves_are_drawn_of_results_and_folders(run, tmp_path):
     assert curves._repr_mimebundle_()["image/svg+xml"] == curves.svg() == curves._repr_html_()
     curves.save(tmp_path / "curves.html")
     assert "<!DOCTYPE html>" in (tmp_path / "curves.html").read_text()
-    with pytest.raises(ValueError, match="the name must end in .svg or .html"):
-        curves.save(tmp_path / "curves.png")
+    curves.save(tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="the name must end in .svg, .png or .html"):
+        curves.save(tmp_path / "curves.bmp")
     with pytest.raises(ValueError, match="neither the folder of a model nor a log"):
         qkv.plot(tmp_path / "nothing")
 
