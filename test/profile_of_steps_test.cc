@@ -179,9 +179,20 @@ TEST(ProfileOfOps, ProductsOfBf16AreThose) {
   for (const Span& span : spans_of([&] { return linear(x, w); })) {
     if (span.work.flops == 0) continue;
     ++products;
-    EXPECT_EQ(span.work.numbers, DType::bf16) << span.name;
+    EXPECT_EQ(span.work.numbers, WeightFormat::bf16) << span.name;
   }
   EXPECT_EQ(products, 3);
+}
+
+TEST(ProfileOfOps, ResultsForAFormatAreOfIntegersAndGradientsOfFloats) {
+  const Variable x = leaf({2, 3, 32});
+  const Weight w = leaf({5, 32});
+  w.train_in({.weights = WeightFormat::q4_0});
+  for (const Span& span : spans_of([&] { return linear(x, w); })) {
+    if (span.work.flops == 0) continue;
+    EXPECT_EQ(span.work.numbers, span.pass == OpPass::forward ? WeightFormat::int8 : WeightFormat::f32)
+        << span.name;
+  }
 }
 
 class ProfileOfSteps : public ::testing::Test {

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "qkv/kernel/weight_format.h"
 #include "qkv/tensor/tensor.h"
 
 namespace qkv {
@@ -23,7 +24,7 @@ namespace qkv {
 struct OpWork {
   double flops = 0;  // two for a multiply-add
   double bytes = 0;
-  DType numbers = DType::f32;  // that products are computed from
+  WeightFormat numbers = WeightFormat::f32;  // that products are computed from: f32, bf16 or int8
   Shape shape = {};
   Shape weight = {};  // (N,K) of a product with a weight
 
@@ -32,7 +33,7 @@ struct OpWork {
     return {.bytes = static_cast<double>(tensors * x.numel() * size_of(x.dtype())), .shape = x.shape()};
   }
   // c (M,N) = a (M,K) b (K,N) of f32 tensors, b being a weight (N,K) or its transpose.
-  static OpWork product(int64_t M, int64_t N, int64_t K, DType numbers = DType::f32) {
+  static OpWork product(int64_t M, int64_t N, int64_t K, WeightFormat numbers = WeightFormat::f32) {
     const auto m = static_cast<double>(M), n = static_cast<double>(N), k = static_cast<double>(K);
     return {.flops = 2 * m * n * k,
             .bytes = sizeof(float) * (m * k + n * k + m * n),

@@ -76,7 +76,8 @@ class PackedMatrix {
   int64_t rows() const;
   int64_t columns() const;
   WeightFormat format() const;
-  int64_t bytes() const;  // of the packed copy; 0 of a weight in place
+  WeightFormat arithmetic() const;  // the numbers that products are computed from: f32, bf16 or int8
+  int64_t bytes() const;            // of the packed copy; 0 of a weight in place
   // The rows() numbers of a column, as the product uses them.
   void copy_column(int64_t column, float* to) const;
   // The same as the format stores them, without loss: row_bytes(format(), rows()) bytes.

@@ -51,6 +51,7 @@ class PackedMatrix::Form {
   Form& operator=(const Form&) = delete;
 
   WeightFormat format() const { return format_; }
+  virtual WeightFormat arithmetic() const { return is_quantized(format_) ? WeightFormat::int8 : WeightFormat::f32; }
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
 

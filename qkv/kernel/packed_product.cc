@@ -131,6 +131,7 @@ WorkItems PackedMatrix::Form::grouped(int64_t a_rows, int64_t rows, int64_t widt
 int64_t PackedMatrix::rows() const { return form_ ? form_->rows() : 0; }
 int64_t PackedMatrix::columns() const { return form_ ? form_->columns() : 0; }
 WeightFormat PackedMatrix::format() const { return form_ ? form_->format() : WeightFormat::f32; }
+WeightFormat PackedMatrix::arithmetic() const { return form_ ? form_->arithmetic() : WeightFormat::f32; }
 int64_t PackedMatrix::bytes() const { return form_ ? form_->bytes() : 0; }
 void PackedMatrix::copy_column(int64_t column, float* to) const { form_->copy_column(column, to); }
 void PackedMatrix::copy_stored(int64_t column, uint8_t* to) const { form_->copy_stored(column, to); }

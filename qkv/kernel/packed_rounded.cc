@@ -43,6 +43,7 @@ class RoundedForm final : public PackedMatrix::Form {
     });
   }
 
+  WeightFormat arithmetic() const override { return WeightFormat::bf16; }
   WorkItems work_items(int64_t a_rows, int64_t together) const override {
     const int64_t pieces = ceil_div(a_rows, max_rows), multiple = kernels().matmul.rows;
     return grouped(a_rows, rounded_up(ceil_div(a_rows, pieces), multiple), width_, 100'000, together);
@@ -181,6 +182,7 @@ class RoundedFloatsForm final : public PackedMatrix::Form {
  public:
   explicit RoundedFloatsForm(Matrix b) : Form(WeightFormat::bf16, b.rows, b.columns), panels_(rounded(b)) {}
 
+  WeightFormat arithmetic() const override { return WeightFormat::bf16; }
   WorkItems work_items(int64_t a_rows, int64_t together) const override {
     return panels_.form().work_items(a_rows, together);
   }

@@ -20,7 +20,7 @@ constexpr std::string_view step_name = "step", other_name = "other";
 struct OpRow {
   std::string op = {};
   OpPass pass = OpPass::other;
-  DType numbers = DType::f32;
+  WeightFormat numbers = WeightFormat::f32;
   int64_t calls = 0, ns = 0;
   double flops = 0, bytes = 0;
   bool is_mixed = false;  // of ops in several numbers, whose peaks differ
@@ -80,8 +80,12 @@ std::vector<OpRow> rows_of(const Profile& profile) {
   return rows;
 }
 
-double peak_of(DType numbers, const MachineSpeed& machine) {
-  return numbers == DType::bf16 && machine.bf16 > 0 ? machine.bf16 : machine.f32;
+// That of f32 where the processor has no instructions for the numbers.
+double peak_of(WeightFormat numbers, const MachineSpeed& machine) {
+  const double peak = numbers == WeightFormat::int8   ? machine.int8
+                      : numbers == WeightFormat::bf16 ? machine.bf16
+                                                      : 0;
+  return peak > 0 ? peak : machine.f32;
 }
 
 struct Totals {

@@ -1,5 +1,7 @@
 #include "qkv/op/linear.h"
 
+#include <utility>
+
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/matmul.h"
@@ -78,11 +80,11 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     if (b.defined()) biases[i] = b.value().contiguous_copy();
     const bool records = is_recorded(x, w, b);
     columns += w.dim(0);
-    products[count++] = {
-        .b = records ? w.recorded_forward() : w.forward(),
-        .c = ys[i].data<float>(),
-        .c_row_stride = w.dim(0),
-        .options = {.bias = b.defined() ? biases[i].data<float>() : nullptr, .relu = has_relu && !records}};
+    products[count++] = {.b = records ? w.recorded_forward() : w.forward(),
+                         .c = ys[i].data<float>(),
+                         .c_row_stride = w.dim(0),
+                         .options = {.bias = b.defined() ? std::as_const(biases[i]).data<float>() : nullptr,
+                                     .relu = has_relu && !records}};
   }
   if (count > 0) {
     const int64_t K = in.dim(-1), M = in.numel() / K;

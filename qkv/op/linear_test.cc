@@ -3,6 +3,7 @@
 #include "qkv/op/activation.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/embedding.h"
+#include "qkv/tensor/storage.h"
 #include "qkv/test_support/gradient_check.h"
 
 namespace qkv::linear_test {
@@ -134,6 +135,14 @@ TEST(Linear, RejectsShapesThatDoNotAgree) {
               linear(Tensor::zeros({2, 4}), w, Tensor::zeros({4}));
             }),
             "linear: w (N, K) is (5, 4), b (N) is (4): N must agree");
+}
+
+TEST(Linear, ReadsABiasThatMustNotBeWritten) {
+  Tensor values = random_tensor({3}, 1);
+  const Tensor bias =
+      Tensor::view(Storage::borrow(values.data<float>(), 12, values.storage(), false), DType::f32, {3}, {1}, 0);
+  const Tensor x = random_tensor({2, 4}, 2), w = random_tensor({3, 4}, 3);
+  EXPECT_TRUE(same_bits(linear(x, w, bias).value(), linear(x, w, values).value()));
 }
 
 }  // namespace qkv::linear_test

@@ -9,8 +9,7 @@
 namespace qkv {
 
 inline OpWork product_work(int64_t M, const Shape& weight, const kernel::PackedMatrix& packed) {
-  OpWork work =
-      OpWork::product(M, weight[0], weight[1], packed.format() == WeightFormat::bf16 ? DType::bf16 : DType::f32);
+  OpWork work = OpWork::product(M, weight[0], weight[1], packed.arithmetic());
   work.weight = weight;
   return work;
 }

@@ -190,7 +190,7 @@ void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accum
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
   const int64_t K = dim(1);
   const bool rounds = state_->numbers.precision == Precision::bf16;
-  OpWork work = OpWork::product(dy.columns, K, dy.rows, rounds ? DType::bf16 : DType::f32);
+  OpWork work = OpWork::product(dy.columns, K, dy.rows, rounds ? WeightFormat::bf16 : WeightFormat::f32);
   work.weight = shape();
   const OpScope scope("weight gradient", work);
   if (rounds)

@@ -14,7 +14,7 @@ OpWork forward_work(std::span<const AttentionCall> calls) {
     const int64_t numbers = call.q.numel() + call.k.numel() + call.v.numel() + s.B * s.H * s.T * s.E;
     work.flops += visible_flops(call, count_pairs(call));
     work.bytes += static_cast<double>(numbers * size_of(call.q.dtype()));
-    work.numbers = call.q.dtype();
+    work.numbers = call.q.dtype() == DType::bf16 ? WeightFormat::bf16 : WeightFormat::f32;
     work.shape = {s.B, s.H, s.T, s.S, s.D};
   }
   return work;
