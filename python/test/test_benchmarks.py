@@ -42,7 +42,7 @@ def test_train_pytorch(pairs_file, tmp_path):
     pytest.importorskip("sentencepiece")
     import qkv
 
-    options = {**small, "positions": "sinusoidal", "hold_out": 5, "max_steps": 2, "report_every": 1}
+    options = {**small, "tie": "all", "positions": "sinusoidal", "hold_out": 5, "max_steps": 2, "report_every": 1}
     qkv.train(model=tmp_path / "m", train=pairs_file, **options)
     assert run("train_pytorch.py", "--model", tmp_path / "m", "--out", tmp_path / "p", "--steps", 1)
 
