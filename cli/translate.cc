@@ -39,6 +39,7 @@ struct TranslateCommand {
     set_defaults(options, translator.defaults(), flags);
     options.terms = given_terms;
     options.search.alignment = alignment;
+    options.search.scores = scores;
     check_options(options);
     if (!quiet)
       for (const std::string& ignored : ignored_by_translate(model)) say(ignored);

@@ -163,6 +163,8 @@ double Beam::score(double log_probability, int64_t tokens) const {
 std::vector<Hypothesis> Beam::take_best() {
   if (finished_.size() > static_cast<size_t>(options_.n_best))
     finished_.resize(static_cast<size_t>(options_.n_best));
+  if (!options_.scores)
+    for (Hypothesis& hypothesis : finished_) hypothesis.score = hypothesis.log_probability = 0;
   return std::move(finished_);
 }
 

@@ -87,8 +87,12 @@ class Batch {
                             {.eos = options_.eos,
                              .suppress_tokens = options_.suppress_tokens,
                              .suppress_in_rows = repeated_ngrams(logits.dim(0)),
-                             .extra_in_rows = wanted_tokens(logits.dim(0))});
+                             .extra_in_rows = wanted_tokens(logits.dim(0)),
+                             .normalized = !ranks_logits()});
   }
+
+  // Whether the order of the logits of a row is all that the search depends on.
+  bool ranks_logits() const { return !options_.scores && width() == 1 && options_.early_stopping; }
 
   int64_t width() const {
     int64_t largest = options_.beam;

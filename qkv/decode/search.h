@@ -72,6 +72,9 @@ struct SearchOptions {
   double max_length_ratio = 3.0;
   int64_t max_length_extra = 100;
   bool alignment = false;
+  // False: greedy search with early stopping does without the softmax, which finds the same ids sooner, and scores and
+  // log-probabilities are 0.
+  bool scores = true;
 
   // Maximum number of hypotheses times positions in the KV cache, for at least one sentence; 0: no limit.
   // Sentences beyond it are searched later, in batches of their own.
@@ -82,9 +85,9 @@ struct SearchOptions {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> ids;  // without bos and eos, with the prefix
-  double score = 0;
-  double log_probability = 0;  // of what follows the prefix
+  std::vector<int32_t> ids;    // without bos and eos, with the prefix
+  double score = 0;            // 0 without options.scores
+  double log_probability = 0;  // of what follows the prefix; 0 without options.scores
   Tensor alignment;            // (ids, S), with options.alignment (alignment.h)
 };
 

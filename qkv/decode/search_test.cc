@@ -67,6 +67,24 @@ TEST(Search, GreedyTakesTheMostLikelyTokenAtEveryStep) {
   EXPECT_GT(longest, 3u) << "the test needs translations of some length";
 }
 
+TEST(Search, WithoutScoresFindsTheSame) {
+  for (const int64_t beam : {1, 3})
+    for (const bool early_stopping : {true, false}) {
+      const Transformer model = random_model(5);
+      SearchOptions options = {.beam = beam, .early_stopping = early_stopping, .max_length = 12};
+      const auto scored = search(model, random_sentences(9, 8, 5), options);
+      options.scores = false;
+      const auto found = search(model, random_sentences(9, 8, 5), options);
+      ASSERT_EQ(found.size(), scored.size());
+      for (size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(found[i][0].ids, scored[i][0].ids) << beam << " " << early_stopping;
+        EXPECT_LT(scored[i][0].log_probability, 0);
+        EXPECT_EQ(found[i][0].score, 0);
+        EXPECT_EQ(found[i][0].log_probability, 0);
+      }
+    }
+}
+
 TEST(Search, AWideBeamFindsTheBestTranslation) {
   for (const uint64_t seed : {5, 6}) {
     const Transformer model =

@@ -12,7 +12,7 @@
 namespace qkv {
 namespace {
 
-constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+constexpr float infinity = std::numeric_limits<float>::infinity(), minus_infinity = -infinity;
 
 // The `count` largest logits so far, sorted. Ids are offered in increasing order and only a strictly larger logit
 // moves ahead of another, so equal ones stay sorted by id.
@@ -99,9 +99,15 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
       };
       return id != options.eos && !has(options.suppress_tokens) && !has(of_row);
     };
+    const auto check = [&](float logit) {
+      require<Overflow>(!std::isnan(logit) && logit < infinity, "top_tokens",
+                        "row {} of the logits holds +infinity or NaN", r);
+    };
     const auto next = [&](int64_t v) { return v + rows.first_above(x + v, tokens.size() - v, best.threshold()); };
-    for (int64_t v = next(0); v < tokens.size(); v = next(v + 1))
+    for (int64_t v = next(0); v < tokens.size(); v = next(v + 1)) {
+      check(x[v]);
       if (const int32_t id = tokens.id(v); is_candidate(id)) best.offer(id, x[v]);
+    }
     top.lengths_[static_cast<size_t>(r)] = best.length();
     // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely
     // token would be large, with large rounding errors.)
@@ -110,11 +116,16 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
     const bool eos_is_best = eos >= 0 && (best.length() == 0 || of_eos > choices[0].log_probability);
     const int64_t best_index = eos_is_best ? eos : best.length() > 0 ? tokens.index(choices[0].id) : 0;
     const float of_best = x[best_index];
-    const float log_p = -rows.cross_entropy(x, tokens.size(), best_index, 0.0f, 1.0f, nullptr);
-    require<Overflow>(!std::isnan(log_p), "top_tokens", "row {} of the logits holds +infinity or NaN", r);
-    top.eos_[static_cast<size_t>(r)] = eos >= 0 ? log_p + (of_eos - of_best) : minus_infinity;
-    for (int64_t i = 0; i < best.length(); ++i)
-      choices[i].log_probability = log_p + (choices[i].log_probability - of_best);
+    const float log_p =
+        options.normalized ? -rows.cross_entropy(x, tokens.size(), best_index, 0.0f, 1.0f, nullptr) : 0.0f;
+    check(log_p);
+    // A smaller logit stays less likely after rounding: a search finds the same with a softmax and without.
+    const auto relative = [&](float logit) {
+      const float log_of_it = log_p + (logit - of_best);
+      return logit < of_best && log_of_it == log_p ? std::nextafter(log_p, minus_infinity) : log_of_it;
+    };
+    top.eos_[static_cast<size_t>(r)] = eos >= 0 ? relative(of_eos) : minus_infinity;
+    for (int64_t i = 0; i < best.length(); ++i) choices[i].log_probability = relative(choices[i].log_probability);
     if (options.extra_in_rows.empty()) return;
     for (const int32_t id : options.extra_in_rows[static_cast<size_t>(r)]) {
       const int64_t index = tokens.index(id);
@@ -123,7 +134,7 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
       const bool in_row =
           std::any_of(choices, choices + best.length(), [&](const TokenChoice& c) { return c.id == id; });
       if (!in_row && std::isfinite(x[index]))
-        top.extra_[static_cast<size_t>(r)].push_back({id, log_p + (x[index] - of_best)});
+        top.extra_[static_cast<size_t>(r)].push_back({id, relative(x[index])});
     }
   });
   return top;

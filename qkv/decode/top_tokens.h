@@ -53,6 +53,8 @@ struct TopTokensOptions {
   std::vector<int32_t> suppress_tokens = {};                // ids that are not candidates
   std::vector<std::vector<int32_t>> suppress_in_rows = {};  // and those of every row by itself; empty: none
   std::vector<std::vector<int32_t>> extra_in_rows = {};     // ids that are wanted besides the best; empty: none
+  // False: the softmax is left out, and log p(v) is relative to that of the most likely token, eos included.
+  bool normalized = true;
   // The sorted ids of the first logits of every row, if the row is of some tokens only (candidate_tokens.h): log p is over
   // these. Empty: a logit of every id.
   std::vector<std::span<const int32_t>> ids_of_rows = {};

@@ -83,6 +83,20 @@ TEST(TopTokens, ARowIsTheSameAloneAndOnAnyNumberOfThreads) {
   EXPECT_EQ(one.eos(40), alone.eos(0));
 }
 
+TEST(TopTokens, ASmallerLogitIsLessLikelyAlsoAfterRounding) {
+  // log p is about -10, where floats are further apart than these two logits.
+  Tensor logits = Tensor::zeros({1, 20000});
+  float* x = logits.data<float>();
+  x[7] = 1e-7f;
+  x[2] = 0.5e-7f;  // eos
+  for (const bool normalized : {true, false}) {
+    const TopTokens top = top_tokens(logits, 1, {.eos = 2, .normalized = normalized});
+    EXPECT_EQ(top.row(0)[0].id, 7);
+    EXPECT_LT(top.eos(0), top.row(0)[0].log_probability);
+    EXPECT_NEAR(top.eos(0), normalized ? -std::log(20000.0) : 0.0, 1e-5);
+  }
+}
+
 TEST(TopTokens, WithoutEosEveryTokenIsACandidate) {
   Tensor x = Tensor::zeros({1, 4});
   x.data<float>()[2] = 1;
@@ -101,11 +115,13 @@ TEST(TopTokens, ErrorsNameTheArgument) {
   EXPECT_THROW(top_tokens(Tensor::zeros({4}), 1, {}), Error);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     x.data<float>()[5] = bad;
-    try {
-      top_tokens(x, 1, {});
-      FAIL();
-    } catch (const Overflow& e) {
-      EXPECT_STREQ(e.what(), "top_tokens: row 1 of the logits holds +infinity or NaN");
+    for (const bool normalized : {true, false}) {
+      try {
+        top_tokens(x, 1, {.normalized = normalized});
+        FAIL();
+      } catch (const Overflow& e) {
+        EXPECT_STREQ(e.what(), "top_tokens: row 1 of the logits holds +infinity or NaN");
+      }
     }
   }
 }

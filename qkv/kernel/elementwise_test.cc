@@ -62,7 +62,7 @@ TEST(Sums, AreExactInDouble) {
   });
 }
 
-TEST(Elementwise, FirstAboveIsTheFirstLargerNumber) {
+TEST(Elementwise, FirstAboveIsTheFirstLargerNumberOrNaN) {
   for (const Kernels* isa : all_kernels()) {
     const auto first_above = isa->rows.first_above;
     for (const int64_t n : {0, 1, 100, 128, 300, 1000}) {
@@ -73,9 +73,10 @@ TEST(Elementwise, FirstAboveIsTheFirstLargerNumber) {
         EXPECT_EQ(first_above(x.data(), n, threshold), expected) << isa->isa << " " << n << " " << threshold;
       }
       if (n == 0) continue;
-      x.data()[n / 2] = std::numeric_limits<float>::quiet_NaN();  // is not larger than anything
       x.data()[n - 1] = 11;
       EXPECT_EQ(first_above(x.data(), n, 10), n - 1);
+      x.data()[n / 2] = std::numeric_limits<float>::quiet_NaN();
+      EXPECT_EQ(first_above(x.data(), n, 10), n / 2);
     }
   }
 }

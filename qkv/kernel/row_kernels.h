@@ -77,7 +77,7 @@ struct RowKernels {
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step);
   double (*sum)(const float* x, int64_t n);
   double (*sum_of_squares)(const float* x, int64_t n);
-  // The index of the first of x that is larger than the threshold; n: none is.
+  // The index of the first of x that is larger than the threshold, or NaN; n: none is.
   int64_t (*first_above)(const float* x, int64_t n, float threshold);
   // sum (n) += each of the count rows: gradients of biases.
   void (*add_rows)(float* sum, const float* rows, int64_t count, int64_t row_stride, int64_t n);

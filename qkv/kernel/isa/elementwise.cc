@@ -72,12 +72,21 @@ void adam(float* p, float* m, float* v, const float* g, int64_t n, const AdamSte
   });
 }
 
+template <int vectors>
+QKV_INLINE bool all_at_most(const float* x, vf threshold) {
+  vi at_most = load(x) <= threshold;  // not for NaN
+#pragma GCC unroll 8
+  for (int k = 1; k < vectors; ++k) at_most &= load(x + k * lanes) <= threshold;
+  return across_lanes(at_most, [](vi a, vi b) { return a & b; }) != 0;
+}
+
 int64_t first_above(const float* x, int64_t n, float threshold) {
-  constexpr int64_t block = 128;  // of which few have one
+  constexpr int vectors = 8;  // of which few have one
+  const vf all = broadcast(threshold);
   int64_t i = 0;
-  while (i + block <= n && !(max_over(x + i, block, threshold) > threshold)) i += block;
-  while (i + lanes <= n && !(max_over(x + i, lanes, threshold) > threshold)) i += lanes;
-  while (i < n && !(x[i] > threshold)) ++i;
+  while (i + vectors * lanes <= n && all_at_most<vectors>(x + i, all)) i += vectors * lanes;
+  while (i + lanes <= n && all_at_most<1>(x + i, all)) i += lanes;
+  while (i < n && x[i] <= threshold) ++i;
   return i;
 }
 
