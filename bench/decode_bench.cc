@@ -9,12 +9,12 @@
 #include <iostream>
 #include <sstream>
 #include <string>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/names.h"
+#include "qkv/base/peak_memory.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/instruction_set.h"
 #include "qkv/measure/decoding_speed.h"
@@ -51,11 +51,7 @@ Sentences read_sentences(const std::string& path, int64_t vocabulary) {
   return out;
 }
 
-double resident_mb() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
+double resident_mb() { return static_cast<double>(peak_memory()) / (1024 * 1024); }
 
 int run(int argc, char** argv) {
   Settings s;

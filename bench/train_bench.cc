@@ -17,7 +17,6 @@
 #include <iostream>
 #include <optional>
 #include <string>
-#include <sys/resource.h>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -26,6 +25,7 @@
 
 #include "qkv/base/file.h"
 #include "qkv/base/names.h"
+#include "qkv/base/peak_memory.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/instruction_set.h"
@@ -179,11 +179,7 @@ void write_profile(Training& training, const std::string& path) {
   std::cerr << profile.table(measure_machine());
 }
 
-double resident_mb() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
+double resident_mb() { return static_cast<double>(peak_memory()) / (1024 * 1024); }
 
 int run(int argc, char** argv) {
   Settings s;

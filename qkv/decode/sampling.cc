@@ -113,9 +113,35 @@ void keep_min_p(Candidates& candidates, double m) {
   std::erase_if(candidates, [m](const SampledToken& candidate) { return candidate.score < m; });
 }
 
+// The first of the largest logits that are not forbidden.
+int32_t likeliest(std::span<const float> logits, const std::vector<int32_t>& forbidden_ids = {}) {
+  const auto V = std::ssize(logits);
+  const float* const x = logits.data();
+  float largest = -std::numeric_limits<float>::infinity();
+  int32_t found = -1;
+  const auto next = [&](int64_t v) { return v + kernel::kernels().rows.first_above(x + v, V - v, largest); };
+  for (int64_t v = next(0); v < V; v = next(v + 1)) {
+    if (!(x[v] < std::numeric_limits<float>::infinity())) check_logits(logits);
+    const auto id = static_cast<int32_t>(v);
+    if (std::find(forbidden_ids.begin(), forbidden_ids.end(), id) != forbidden_ids.end()) continue;
+    largest = x[v];
+    found = id;
+  }
+  require(found >= 0, "sampling", "all {} tokens are forbidden", V);
+  return found;
+}
+
 // Tokens and weights, by id.
 Candidates candidates_of(std::span<const float> logits, std::span<const int32_t> history,
                          const SamplingOptions& options) {
+  if (options.temperature == 0 && options.repetition_penalty == 1.0) {
+    std::vector<int32_t> forbidden_ids = options.suppress_tokens;
+    if (options.no_repeat_ngram > 0) {
+      const std::vector<int32_t> ends = ends_of_repeated_ngrams(history, options.no_repeat_ngram);
+      forbidden_ids.insert(forbidden_ids.end(), ends.begin(), ends.end());
+    }
+    return {{likeliest(logits, forbidden_ids), 1.0}};
+  }
   Candidates candidates = allowed_tokens(logits, history, options);
   if (options.temperature == 0) {
     const auto largest =
@@ -147,7 +173,7 @@ int32_t draw(const Candidates& candidates, double random) {
 
 // From the most likely token: the difference of its logit to another is exact enough (top_tokens.cc).
 float log_probability(std::span<const float> logits, int32_t id) {
-  const auto largest = static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  const int32_t largest = likeliest(logits);
   const float log_p = -kernel::kernels().rows.cross_entropy(logits.data(), static_cast<int64_t>(logits.size()),
                                                             largest, 0.0f, 1.0f, nullptr);
   return log_p + (logits[static_cast<size_t>(id)] - logits[static_cast<size_t>(largest)]);

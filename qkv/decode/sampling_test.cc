@@ -169,6 +169,10 @@ TEST(Sampling, TemperatureZeroIsGreedyAfterThePenalties) {
   };
   EXPECT_EQ(choose({}), 1) << "the lower id of equal ones";
   EXPECT_EQ(choose({.top_k = 2, .top_p = 0.1, .min_p = 0.9}), 1);
+  EXPECT_EQ(choose({.suppress_tokens = {1, 2}}), 4);
+  EXPECT_EQ(choose({.no_repeat_ngram = 1}), 2);  // each of its tokens
+  EXPECT_EQ(choose({.no_repeat_ngram = 2}), 1);  // 0, which followed 1
+  EXPECT_EQ(choose({.no_repeat_ngram = 1, .suppress_tokens = {2, 4}}), 3);
   EXPECT_EQ(choose({.repetition_penalty = 1.2}), 2);
   EXPECT_EQ(choose({.repetition_penalty = 1.2, .suppress_tokens = {2}}), 4);
   EXPECT_EQ(choose({.repetition_penalty = 0.5}), 1);

@@ -27,7 +27,8 @@ struct TileProduct {
   float* c = nullptr;
   int64_t c_row_stride = 0;
   int64_t rows = 0, width = 0, depth = 0;
-  float scale = 1.0f;  // of A B, where C is overwritten
+  float scale = 1.0f;           // of A B, where C is overwritten
+  const float* next = nullptr;  // the B of the next product, of the same shape, if it is still in memory
 };
 
 struct TileProducts {

@@ -24,6 +24,8 @@ struct PanelProduct {
   int64_t rows, depth;
   const Element* panel;
   int64_t panel_stride;  // from row to row: `width` of a packed one
+  const Element* next =
+      nullptr;  // what the next product reads, as much as this one; null: nothing that is in memory
   float* c;
   int64_t c_row_stride;
   int64_t columns;    // 1 .. width

@@ -66,13 +66,16 @@ void PanelForm<Element>::pack(MatrixOf<Element> b) {
 }
 
 // 16 items or more, unless they would cost less than handing them out. The larger b is, the more rows share one reading of
-// it; if b is small, few rows keep the piece of a in the first-level cache, and one thread writes whole rows of c.
+// it, at least so many that multiplying them takes longer than reading it from memory; if b is small, few rows keep the
+// piece of a in the first-level cache, and one thread writes whole rows of c.
 template <class Element>
 WorkItems PanelForm<Element>::work_items(int64_t a_rows, int64_t together) const {
   const MatmulKernels& k = kernels().matmul;
   const int64_t K = rows(), N = columns();
   const int64_t wanted = std::min(K * N / 8192, a_rows * ceil_div(N, k.width) / 64);
-  const int64_t max_rows = std::clamp<int64_t>(wanted, 2 * k.rows, 16 * k.rows) / k.rows * k.rows;
+  constexpr int64_t second_level_cache = 512 * 1024;
+  const int64_t min_rows = K * N * int64_t{sizeof(Element)} > second_level_cache ? 8 * k.rows : 2 * k.rows;
+  const int64_t max_rows = std::clamp<int64_t>(wanted, min_rows, 16 * k.rows) / k.rows * k.rows;
   return grouped(a_rows, ceil_div(ceil_div(a_rows, ceil_div(a_rows, max_rows)), k.rows) * k.rows, k.width, 50'000,
                  together);
 }
@@ -94,7 +97,7 @@ void PanelForm<Element>::multiply(const ProductRows& rows, int64_t first, int64_
     const int64_t column = panel * k.width;
     for (int64_t at = 0; at < K; at += max_depth) {
       const bool last = at + max_depth >= K;
-      const auto multiply_block = [&]<class Number>(const Number* block) {
+      const auto multiply_block = [&]<class Number>(const Number* block, const Number* next) {
         k.of<Number>().multiply({.a = a.data + at * a.column_stride,
                                  .a_row_stride = a.row_stride,
                                  .a_column_stride = a.column_stride,
@@ -103,6 +106,7 @@ void PanelForm<Element>::multiply(const ProductRows& rows, int64_t first, int64_
                                  .depth = std::min(max_depth, K - at),
                                  .panel = block,
                                  .panel_stride = k.width,
+                                 .next = next,
                                  .c = rows.c + column,
                                  .c_row_stride = rows.c_row_stride,
                                  .columns = std::min<int64_t>(k.width, columns() - column),
@@ -110,15 +114,16 @@ void PanelForm<Element>::multiply(const ProductRows& rows, int64_t first, int64_
                                  .bias = last && options.bias ? options.bias + column : nullptr,
                                  .relu = last && options.relu});
       };
-      const Element* block = at_panel(panel, at);
+      const Element *const block = at_panel(panel, at), *const next = block + std::min(max_depth, K - at) * width_;
       if constexpr (std::is_same_v<Element, uint16_t>) {
         if (widens) {
           k.widen(block, std::min(max_depth, K - at), wide);
-          multiply_block(static_cast<const float*>(wide));
+          // As many bytes as the floats have: this fetches two blocks, of which the first is there already.
+          multiply_block(static_cast<const float*>(wide), reinterpret_cast<const float*>(next));
           continue;
         }
       }
-      multiply_block(block);
+      multiply_block(block, next);
     }
   }
 }

@@ -153,7 +153,8 @@ void RoundedForm::multiply(const ProductRows& rows, int64_t first, int64_t end,
                                    .c_row_stride = whole ? rows.c_row_stride : width_,
                                    .rows = M,
                                    .width = rounded_up(columns_here, kernels().lanes),
-                                   .depth = depth};
+                                   .depth = depth,
+                                   .next = at_panel(panel + 1, unit)};
       if (whole && adds)
         k.products.add(product);
       else

@@ -58,7 +58,7 @@ struct Int8Product {
 // Few rows by a whole panel, whose numbers are unpacked in registers.
 struct PanelOfBlocksProduct {
   QuantizedRows a;
-  int64_t rows;          // up to few_rows
+  int64_t rows;          // a few: few_rows at a time
   const uint8_t* panel;  // blocks, one after another
   int64_t blocks;
   QuantizedResult result;
@@ -70,8 +70,9 @@ struct ChunkProduct {
   QuantizedRows a;  // from the chunk's first number on
   int64_t rows, blocks;
   UnpackedChunk chunk;
-  float* totals;     // rows x 16: of the chunks before, and where to add
-  bool first, last;  // chunk: totals start at 0; the result is written
+  float* totals;        // rows x 16: of the chunks before, and where to add
+  bool first, last;     // chunk: totals start at 0; the result is written
+  const uint8_t* next;  // the blocks of the next chunk
   QuantizedResult result;
 };
 

@@ -225,7 +225,7 @@ void BlockForm::copy_stored(int64_t n, uint8_t* to) const {
 void BlockForm::multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
                                 const QuantizedResult& result) const {
   const int64_t K = this->rows(), blocks = K / layout_.block;
-  if (rows <= few_rows) {
+  if (rows <= 2 * few_rows) {  // numbers are unpacked twice in registers sooner than once in memory
     for (int64_t i = first; i < end; ++i)
       block_kernels().multiply_few(
           {.a = a, .rows = rows, .panel = panel(i), .blocks = blocks, .result = at_panel(result, first, i)});
@@ -248,6 +248,7 @@ void BlockForm::multiply_panels(const QuantizedRows& a, int64_t rows, int64_t fi
                                       .totals = totals,
                                       .first = k == 0,
                                       .last = k + depth == K,
+                                      .next = block_at(i, k) + depth / layout_.block * layout_.bytes(),
                                       .result = at_panel(result, first, i)});
     }
 }

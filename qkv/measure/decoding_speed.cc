@@ -42,7 +42,8 @@ DecodingSpeed measure_decoding(const Transformer& model, Sentences sentences, co
   const NoGrad guard;
   const auto count = std::ssize(sentences);
   const std::vector<PaddedBatch> batches = batches_of(std::move(sentences), work.batch);
-  const SearchOptions options = {.beam = work.beam, .min_length = work.tokens, .max_length = work.tokens, .scores = false};
+  const SearchOptions options = {
+      .beam = work.beam, .min_length = work.tokens, .max_length = work.tokens, .scores = false};
   search(model, batches[0].ids, batches[0].lengths, options);
   double fastest = 0;
   for (int round = 0; round < work.rounds; ++round) {

@@ -1,3 +1,4 @@
+#include "qkv/kernel/isa/ahead.h"
 #include "qkv/kernel/isa/bf16_bits.h"
 #include "qkv/kernel/isa/functions.h"
 #include "qkv/kernel/isa/panel.h"
@@ -10,7 +11,7 @@ namespace {
 // vector, `whole` if it is full. Loops over the sums are short, so that compilers unroll them and keep the sums in
 // registers.
 template <int rows, int vectors, bool whole, class Element>
-void tile(const PanelProduct<Element>& p, int64_t first_row, int last) {
+void tile(const PanelProduct<Element>& p, int64_t first_row, int last, Ahead ahead) {
   const auto get = [&](const float* at, int v) {
     return whole || v + 1 < vectors ? load(at + v * lanes) : load_part(at + v * lanes, last);
   };
@@ -42,6 +43,7 @@ void tile(const PanelProduct<Element>& p, int64_t first_row, int last) {
   const float* a = p.a + first_row * a_row;
   const Element* b = p.panel;
   for (int64_t k = 0; k < p.depth; ++k, a += a_column, b += b_row) {
+    fetch<rows <= tile_rows / 2 ? 1 : 2>(ahead, k);
     vf row[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) row[v] = load_as_float(b + v * lanes);
@@ -77,7 +79,7 @@ void tile(const PanelProduct<Element>& p, int64_t first_row, int last) {
 }
 
 template <class Element>
-using Tile = void (*)(const PanelProduct<Element>&, int64_t, int);
+using Tile = void (*)(const PanelProduct<Element>&, int64_t, int, Ahead);
 
 template <class Element, int vectors, bool whole>
 Tile<Element> tile_of(int64_t rows) {
@@ -114,12 +116,14 @@ void multiply_panel(const PanelProduct<Element>& p) {
   const int last = static_cast<int>(p.columns - (vectors - 1) * lanes);
   for_each_tile(p.rows, [&](int64_t row, int64_t rows) {
     const Tile<Element> tile = tile_of<Element>(rows, vectors, last == lanes);
-    if (!p.a_packed) return tile(p, row, last);
+    const Ahead ahead = ahead_of_tile(p.next ? p.next : p.panel, p.depth,
+                                      p.panel_stride * static_cast<int64_t>(sizeof(Element)), row, rows, p.rows);
+    if (!p.a_packed) return tile(p, row, last, ahead);
     PanelProduct<Element> part = p;
     part.a = p.a + row * (p.depth - 1);  // the tile begins at row * depth, and tile() adds the row
     part.a_row_stride = 1;
     part.a_column_stride = rows;
-    tile(part, row, last);
+    tile(part, row, last, ahead);
   });
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "qkv/kernel/attention_kernels.h"
+#include "qkv/kernel/isa/ahead.h"
 #include "qkv/kernel/isa/vector.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
@@ -25,7 +26,7 @@ constexpr int panel_rows[max_vectors + 1] = {0, 8, 6};
 constexpr int max_rows = panel_rows[1];
 
 template <class Unit, int MR, int NV, bool along_rows, Update update>
-void panel(const TileProduct& t, const float* factor) {
+void panel(const TileProduct& t, const float* factor, Ahead ahead) {
   vf sum[MR][NV];
 #pragma GCC unroll 16
   for (int m = 0; m < MR; ++m)
@@ -42,6 +43,7 @@ void panel(const TileProduct& t, const float* factor) {
   const float* column = t.a;
 
   for (int64_t k = 0; k < t.depth; ++k) {
+    if (NV == max_vectors) fetch<MR <= panel_rows[NV] / 2 ? 1 : 2>(ahead, k);
     vf x[NV];
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) x[n] = load(b + n * lanes);
@@ -69,7 +71,7 @@ void panel(const TileProduct& t, const float* factor) {
   }
 }
 
-using Panel = void (*)(const TileProduct&, const float*);
+using Panel = void (*)(const TileProduct&, const float*, Ahead);
 
 template <class Unit, int NV, bool along_rows, Update update>
 Panel panel_of(int64_t rows) {
@@ -98,10 +100,13 @@ Panel panel_of(int64_t rows) {
 template <class Unit, int NV, bool along_rows, Update update>
 void columns(TileProduct t, const float* factor) {
   const int64_t panels = (t.rows + panel_rows[NV] - 1) / panel_rows[NV];
-  int64_t left = t.rows;
+  const int64_t all = t.rows;
+  const float* const next = t.next ? t.next : t.b;
+  int64_t left = all;
   for (int64_t p = panels; p > 0; --p) {
     const int64_t rows = (left + p - 1) / p;
-    panel_of<Unit, NV, along_rows, update>(rows)(t, factor);
+    const Ahead ahead = ahead_of_tile(next, t.depth, t.b_row_stride * int64_t{4}, all - left, rows, all);
+    panel_of<Unit, NV, along_rows, update>(rows)(t, factor, ahead);
     t.a += rows * t.a_row_stride;
     t.c += rows * t.c_row_stride;
     left -= rows;

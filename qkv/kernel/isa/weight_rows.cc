@@ -36,9 +36,13 @@ QKV_INLINE void for_each_depth(const Element* weight, int64_t stride, int64_t ro
   constexpr int step = square_columns<Element>;
   int64_t k = 0;
   if (rows == lanes)
-    for (; k + step <= depth; k += step)
+    for (; k + step <= depth; k += step) {
+      // The rows of the next square of lanes: so many rows are more than the processor follows by itself.
+#pragma GCC unroll 16
+      for (int n = 0; n < lanes; ++n) __builtin_prefetch(weight + (lanes + n) * stride + k, 0, 2);
       for_each_column(
           weight + k, stride, step, [&](int i, vf column) __attribute__((always_inline)) { use(k + i, column); });
+    }
   for (; k < depth; k += step) {
     Element part[lanes * step] = {};
     const int64_t count = depth - k < step ? depth - k : step;

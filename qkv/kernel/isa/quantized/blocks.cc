@@ -2,6 +2,7 @@
 //
 // Both products, of few rows and of many, have the same bits: sums of a group are exact, and its floats are one step of the
 // chain of multiply-adds of the element.
+#include "qkv/kernel/isa/ahead.h"
 #include "qkv/kernel/isa/quantized/functions.h"
 #include "qkv/kernel/isa/quantized/tiles.h"
 
@@ -138,14 +139,22 @@ QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Number
   }
 }
 
+// The lines of a unit of a block, or of one more, since blocks are not whole lines.
+template <BlockLayout layout>
+constexpr int unit_lines = static_cast<int>((layout.bytes() / (layout.block / unit_depth) + cache_line - 1) /
+                                            cache_line);
+
 template <BlockLayout layout, int rows>
 void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
   constexpr int units = layout.block / unit_depth, groups = unit_depth / layout.group;  // of a block, of a unit
   const uint8_t* block = p.panel;
   vf total[rows][parts] = {};
+  const Ahead ahead = ahead_of_tile(p.panel + p.blocks * layout.bytes(), p.blocks * units, layout.bytes() / units,
+                                    row, rows, p.rows);
   for (int64_t b = 0, g = 0; b < p.blocks; ++b, block += layout.bytes()) {
     const BlockScales<layout> scales = scales_of_block<layout>(block);
-    for (int u = 0; u < units; ++u)
+    for (int u = 0; u < units; ++u) {
+      fetch<unit_lines<layout>>(ahead, g / groups);
 #pragma GCC unroll 2
       for (int i = 0; i < groups; ++i, ++g) {
         const int64_t group = int64_t{u} * groups + i;
@@ -160,6 +169,7 @@ void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
                 __attribute__((always_inline)) { return minimum_of_group<layout>(block, scales, group, part); },
             total);
       }
+    }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) write_row(p.result, row + r, total[r]);
@@ -173,7 +183,10 @@ void chunk_tile(const ChunkProduct& p, int64_t row) {
 #pragma GCC unroll 4
     for (int v = 0; v < parts; ++v)
       total[r][v] = p.first ? vf{} : load(p.totals + (row + r) * quantized_width + v * lanes);
+  const Ahead ahead =
+      ahead_of_tile(p.next, p.blocks * layout.groups(), layout.bytes() / layout.groups(), row, rows, p.rows);
   for (int64_t g = 0; g < p.blocks * layout.groups(); ++g) {
+    fetch<(unit_lines<layout> + 1) / 2>(ahead, g);  // of tiles of about half of the rows
     const uint8_t* const numbers = p.chunk.numbers + g * layout.group * quantized_width;
     const float *const scales = p.chunk.scales + g * quantized_width, *const minimums =
                                                                           p.chunk.minimums + g * quantized_width;

@@ -1,6 +1,7 @@
 // Rows by columns of a panel of int8: sums of a row and a panel, and the result from them.
 #pragma once
 
+#include "qkv/kernel/isa/ahead.h"
 #include "qkv/kernel/isa/quantized/tiles.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
@@ -8,14 +9,15 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 // sums[r][p] += the products of `count` steps. Few rows are summed in several chains, since an instruction waits for the
 // one before it in its chain.
 template <int rows, bool wide>
-QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weights, int64_t count,
+QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weights, int64_t count, Ahead ahead,
                           vi (&sums)[rows][parts]) {
   constexpr int chains = rows == 1 ? 4 : rows == 2 ? 2 : 1;
   vi chain[chains][rows][parts] = {};
   int64_t s = 0;
-  for (; s + chains <= count; s += chains)
+  for (; s + chains <= count; s += chains) {
 #pragma GCC unroll 4
-    for (int i = 0; i < chains; ++i)
+    for (int i = 0; i < chains; ++i) {
+      fetch(ahead, s + i);
 #pragma GCC unroll 4
       for (int p = 0; p < parts; ++p) {
         const auto w = weights_of_step<wide>(load_bytes(weights + (s + i) * step_bytes + p * part_bytes));
@@ -23,6 +25,8 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
         for (int r = 0; r < rows; ++r)
           chain[i][r][p] = dot(chain[i][r][p], w, four_bytes(a + r * a_stride + (s + i) * step_depth));
       }
+    }
+  }
   for (; s < count; ++s)
 #pragma GCC unroll 4
     for (int p = 0; p < parts; ++p) {
@@ -62,8 +66,10 @@ QKV_INLINE Int8Panel panel_of(const Int8Product& p, int64_t i) {
 template <int rows>
 QKV_INLINE void finish_rows(const Int8Product& p, const Int8Panel& panel, int64_t row, int64_t first,
                             vi (&sums)[rows][parts]) {
+  const uint8_t* const next = panel.numbers + p.steps * step_bytes + 4 * quantized_width;
   add_steps<rows, true>(p.a.numbers + row * p.a.stride + first * step_depth, p.a.stride,
-                        panel.numbers + first * step_bytes, p.steps - first, sums);
+                        panel.numbers + first * step_bytes, p.steps - first,
+                        ahead_of_tile(next, p.steps, step_bytes, row, rows, p.rows), sums);
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
     const vf scale = broadcast(p.a.scales[row + r]);
