@@ -33,7 +33,8 @@
 #include "qkv/measure/step_profile.h"
 #include "qkv/model/transformer.h"
 #include "qkv/text/batches.h"
-#include "qkv/train/optimizer.h"
+#include "qkv/train/adam.h"
+#include "qkv/train/gradient_norm.h"
 
 namespace {
 

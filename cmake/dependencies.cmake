@@ -10,6 +10,18 @@ find_package(utf8proc MODULE REQUIRED)
 find_package(libzip MODULE REQUIRED)
 find_package(yaml-cpp MODULE REQUIRED)
 
+# The processes of world(): MPI, or one process. The Python package must run where no MPI is installed.
+set(QKV_WITH_MPI FALSE)
+if(QKV_MPI STREQUAL AUTO AND NOT QKV_PYTHON_PACKAGE OR QKV_MPI STREQUAL ON)
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  if(QKV_MPI STREQUAL ON)
+    find_package(MPI REQUIRED COMPONENTS CXX)
+  else()
+    find_package(MPI QUIET COMPONENTS CXX)
+  endif()
+  set(QKV_WITH_MPI ${MPI_CXX_FOUND})
+endif()
+
 # Header-only, and not in the interface of the library.
 find_path(QKV_RANDOM123 Random123/philox.h REQUIRED)
 find_path(QKV_JSON nlohmann/json.hpp REQUIRED)

@@ -44,6 +44,10 @@ function(qkv_pkg_config pc_name pc_description pc_libs pc_private pc_libs_privat
   configure_file(cmake/qkv.pc.in ${PROJECT_BINARY_DIR}/${pc_name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc DESTINATION ${pc_folder})
 endfunction()
-qkv_pkg_config(qkv-attention "Attention in all its forms" "-lqkv_attention" "" "-lstdc++ -lm -lpthread")
+set(mpi "")
+if(QKV_WITH_MPI)
+  set(mpi "-lmpi ")
+endif()
+qkv_pkg_config(qkv-attention "Attention in all its forms" "-lqkv_attention" "" "${mpi}-lstdc++ -lm -lpthread")
 qkv_pkg_config(qkv "Attention, and the Transformer built on it" "-lqkv" "zlib"
-               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lonig -lutf8proc -lzip -lyaml-cpp -lstdc++ -lm -lpthread")
+               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lonig -lutf8proc -lzip -lyaml-cpp ${mpi}-lstdc++ -lm -lpthread")

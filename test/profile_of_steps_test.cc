@@ -30,7 +30,8 @@
 #include "qkv/op/shape.h"
 #include "qkv/op/softmax.h"
 #include "qkv/op/zero_padding.h"
-#include "qkv/train/optimizer.h"
+#include "qkv/train/adam.h"
+#include "qkv/train/gradient_norm.h"
 
 namespace qkv::profile_of_steps_test {
 

@@ -9,6 +9,7 @@
 #include "qkv/model/transformer.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/text/utf8.h"
+#include "qkv/train/adam.h"
 #include "qkv/train/checkpoint.h"
 #include "qkv/train/options.h"
 
@@ -41,7 +42,7 @@ TrainingState load(const std::string& path, Training& training) {
   TrainOptions options = train_options_from_json(checkpoint.state().options, path);
   options.model = path;  // not stored: the file lies in it
   options.check();
-  checkpoint.load(training.model, training.adam);
+  checkpoint.load(training.model, training.adam.state());
   return checkpoint.state();
 }
 
@@ -63,7 +64,7 @@ std::string with_metadata(std::string_view texts, Training& training) {
   static const std::string right = saved([&](const std::string& path) {
     TrainingState state;
     state.vocabulary = {{"source.model", ""}, {"target.model", ""}};
-    save_checkpoint(path, state, training.model, training.adam);
+    save_checkpoint(path, state, training.model, training.adam.state());
   });
   const fuzz::InputFile file(right);
   const SafetensorsFile whole = SafetensorsFile::load(file.path());
@@ -86,7 +87,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const fuzz::InputFile file(whole ? std::string(input.rest()) : with_metadata(input.rest(), training));
   fuzz::accepted([&] {
     const TrainingState state = load(file.path(), training);
-    const auto save = [&](const std::string& path) { save_checkpoint(path, state, training.model, training.adam); };
+    const auto save = [&](const std::string& path) {
+      save_checkpoint(path, state, training.model, training.adam.state());
+    };
     const std::string bytes = saved(save);
     const fuzz::InputFile again(bytes);
     load(again.path(), training);

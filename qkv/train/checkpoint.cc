@@ -11,14 +11,14 @@ namespace {
 
 constexpr const char* format = "qkv training state 2";
 
-// Calls each(name, tensor) for every tensor of the file; they are views of the parameters and moments.
+// Calls each(name, tensor) for every tensor of the file; they are views of the parameters and of the optimizer's state.
 template <class Each>
-void for_each_tensor(Model& model, Adam& adam, Each each) {
+void for_each_tensor(Model& model, std::span<const OptimizerState> optimizer, Each each) {
   size_t i = 0;
+  auto state = optimizer.begin();
   model.visit([&](const std::string& name, Variable& parameter) {
     each("parameter." + name, parameter.value());
-    each("adam.first." + name, adam.first_moments()[i]);
-    each("adam.second." + name, adam.second_moments()[i]);
+    for (; state != optimizer.end() && state->parameter == i; ++state) each(state->name + "." + name, state->value);
     ++i;
   });
 }
@@ -125,9 +125,11 @@ TrainingState state_of(const Json& json, const std::string& where) {
 
 }  // namespace
 
-void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Model& model, Adam& adam) {
+void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Model& model,
+                     std::span<const OptimizerState> optimizer) {
   NamedTensors tensors;
-  for_each_tensor(model, adam, [&](const std::string& name, const Tensor& t) { tensors.emplace_back(name, t); });
+  for_each_tensor(model, optimizer,
+                  [&](const std::string& name, const Tensor& t) { tensors.emplace_back(name, t); });
   std::map<std::string, std::string> metadata = {
       {"format", format}, {"state", json_of(state).dump()}, {"options", state.options}};
   metadata.insert(state.vocabulary.begin(), state.vocabulary.end());
@@ -150,9 +152,9 @@ Checkpoint::Checkpoint(const std::filesystem::path& path)
   require<InputError>(!state_.vocabulary.empty(), name_, "this is not a training state: it names no vocabulary");
 }
 
-void Checkpoint::load(Model& model, Adam& adam) const {
+void Checkpoint::load(Model& model, std::span<const OptimizerState> optimizer) const {
   std::set<std::string> wanted;
-  for_each_tensor(model, adam, [&](const std::string& name, const Tensor& to) {
+  for_each_tensor(model, optimizer, [&](const std::string& name, const Tensor& to) {
     wanted.insert(name);
     const std::string& type = file_.entry(name, to.shape()).dtype;
     require<InputError>(type == "F32", name_, "tensor '{}' must be F32, got {}", name, type);
@@ -160,9 +162,8 @@ void Checkpoint::load(Model& model, Adam& adam) const {
   for (const std::string& name : file_.names())
     require<InputError>(wanted.contains(name), name_, "tensor {} does not belong to this training",
                         quoted_name(name));
-  for_each_tensor(model, adam, [&](const std::string& name, Tensor to) { to.copy_from(file_.get(name)); });
+  for_each_tensor(model, optimizer, [&](const std::string& name, Tensor to) { to.copy_from(file_.get(name)); });
   model.visit([](const std::string&, Variable& parameter) { parameter.mutable_value(); });  // a new version
-  adam.set_updates(state_.step);
 }
 
 }  // namespace qkv

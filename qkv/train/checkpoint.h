@@ -1,11 +1,13 @@
 // The state that a training resumes from, with the same bits as if it had never stopped, in one file that is
 // replaced atomically:
 //
-//     training/state.safetensors     parameter.NAME, adam.first.NAME, adam.second.NAME; the rest is metadata
+//     training/state.safetensors     parameter.NAME, and what the optimizer keeps for it:
+//                                    adam.first.NAME, adam.second.NAME; the rest is metadata
 //
-//     save_checkpoint(path, state, model, adam);
+//     save_checkpoint(path, state, model, optimizer.state());
 //     const Checkpoint checkpoint(path);                     // reads and checks the metadata
-//     checkpoint.load(model, adam);                          // then the tensors
+//     checkpoint.load(model, optimizer.state());             // then the tensors
+//     optimizer.set_updates(checkpoint.state().step);
 //
 // Dropout, shuffling and initialisation are functions of the seed and of these counters, so there is no random
 // state. InputError, naming the file: not a training state, a counter out of range, a tensor that is missing,
@@ -15,6 +17,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,7 +59,8 @@ struct TrainingState {
   std::string options;             // to_json() of TrainOptions
 };
 
-void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Model& model, Adam& adam);
+void save_checkpoint(const std::filesystem::path& path, const TrainingState& state, Model& model,
+                     std::span<const OptimizerState> optimizer);
 
 class Checkpoint {
  public:
@@ -64,7 +68,7 @@ class Checkpoint {
 
   const TrainingState& state() const { return state_; }
   // Names, shapes and types are checked before the first tensor is read.
-  void load(Model& model, Adam& adam) const;
+  void load(Model& model, std::span<const OptimizerState> optimizer) const;
 
  private:
   std::string name_;  // for messages

@@ -4,7 +4,7 @@
 #include "qkv/base/random.h"
 #include "qkv/model/causal.h"
 #include "qkv/model/masked.h"
-#include "qkv/train/optimizer.h"
+#include "qkv/train/adam.h"
 
 namespace qkv::language_models_test {
 

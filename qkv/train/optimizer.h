@@ -1,68 +1,75 @@
-// Optimizers: Adam (Kingma and Ba, 2015), and AdamW (Loshchilov and Hutter, 2019) when weight_decay is not 0. At
-// update n = 1, 2, ...:
+// Optimizers: from the gradients of parameters to their next values. Each is a file of its own: train/adam.h.
 //
-//     g = grad_scale * gradient
-//     m = beta1 m + (1 - beta1) g                 v = beta2 v + (1 - beta2) g^2
-//     p = p - rate decay p - rate m' / (sqrt(v') + eps)          m' = m / (1 - beta1^n), v' = v / (1 - beta2^n)
-//
-//     Adam adam(parameters);
+//     std::unique_ptr<Optimizer> optimizer = make_optimizer(parameters, {.kind = OptimizerKind::adamw});
 //     loss.backward();
-//     adam.step(rate);
-//     adam.zero_grad();
+//     optimizer->step(rate);
+//     optimizer->zero_grad();
 //
-// A parameter without a gradient is not changed, and neither are its moments. Only matrices decay; norms and biases
-// (rank below 2) do so with decay_vectors. The work is divided into pieces of a fixed size: the same bits on any
-// number of threads.
+// A parameter without a gradient is not changed, and neither is its state. What an optimizer does is the same bits on
+// any number of threads.
+// Errors   UsageError for options out of range; Error for a parameter that is given twice, needs no gradient or is not
+//          contiguous.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "qkv/autograd/variable.h"
+#include "qkv/base/names.h"
 
 namespace qkv {
 
-struct AdamOptions {
+enum class OptimizerKind { adam, adamw };
+constexpr auto names_of(OptimizerKind) {
+  return std::array{Named{OptimizerKind::adam, "adam"}, Named{OptimizerKind::adamw, "adamw"}};
+}
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::adam;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;
-  double weight_decay = 0.0;
-  bool decay_vectors = false;
+  double weight_decay = 0.01;  // of adamw
 };
 
-class Adam {
- public:
-  // UsageError unless betas are in [0, 1) and the rest is not negative; Error for a parameter given twice.
-  explicit Adam(std::vector<Variable> parameters, const AdamOptions& options = {});
+// A tensor that an optimizer keeps for a parameter: moments, averages. A view: what is written to it is its next state.
+struct OptimizerState {
+  std::string name;      // "adam.first"; a checkpoint has it as NAME.PARAMETER
+  size_t parameter = 0;  // its index
+  Tensor value;
+};
 
+class Optimizer {
+ public:
+  explicit Optimizer(std::vector<Variable> parameters);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+  Optimizer(Optimizer&&) = default;
+  Optimizer& operator=(Optimizer&&) = default;
+
+  // The next values, from grad_scale times the gradients.
   void step(double learning_rate, double grad_scale = 1.0);
   void zero_grad();
 
-  // For checkpoints: the moments, in the order of the parameters, and the number of updates made.
-  std::span<Tensor> first_moments() { return first_; }
-  std::span<Tensor> second_moments() { return second_; }
+  // For checkpoints: all of its state beside the parameters, in their order, and the number of updates made.
+  virtual std::vector<OptimizerState> state() = 0;
   int64_t updates() const { return updates_; }
   void set_updates(int64_t updates);
 
+ protected:
+  std::span<Variable> parameters() { return parameters_; }
+
  private:
-  struct Piece {
-    size_t parameter;
-    int64_t begin, end;
-  };
+  // Update number updates(), from 1.
+  virtual void update(double learning_rate, double grad_scale) = 0;
 
   std::vector<Variable> parameters_;
-  AdamOptions options_;
-  std::vector<Tensor> first_, second_;
-  std::vector<Piece> pieces_;
   int64_t updates_ = 0;
 };
 
-// sqrt(sum of squares over all gradients); parameters without one count as zero. Partial sums are doubles, added in
-// an order that does not depend on the threads.
-double gradient_norm(std::span<const Variable> parameters);
-
-// Gradient clipping (Pascanu et al., 2013): scales the gradients by min(1, max_norm / norm) and returns their norm.
-double clip_gradients(std::span<Variable> parameters, double max_norm);
-// min(1, max_norm / norm); 1 when max_norm is 0, which means no limit.
-double clip_factor(double norm, double max_norm);
+std::unique_ptr<Optimizer> make_optimizer(std::vector<Variable> parameters, const OptimizerOptions& options);
 
 }  // namespace qkv

@@ -1,138 +1,53 @@
 #include "qkv/train/optimizer.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
-#include "qkv/base/random.h"
-#include "qkv/base/threads.h"
-#include "qkv/op/arithmetic.h"
+#include "qkv/train/gradients_test.h"
 
 namespace qkv::optimizer_test {
 
-Variable parameter(std::vector<float> values, const Shape& shape) {
-  return Variable(Tensor::from(values, shape), {.requires_grad = true});
+// A matrix of ones after an update without gradient, which only weight decay changes.
+float after_update(const OptimizerOptions& options) {
+  Variable p = parameter({1, 1}, {1, 2});
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer({p}, options);
+  give_gradient(p, {0, 0});
+  optimizer->step(0.5);
+  return p.value().at<float>({0, 0});
 }
 
-// Gives `p` the gradient g by way of the tape: d/dp sum(p g) = g.
-void give_gradient(Variable& p, const std::vector<float>& g) {
-  sum(multiply(p, Variable(Tensor::from(g, p.shape())))).backward();
+TEST(Optimizer, WeightDecayIsThatOfAdamW) {
+  EXPECT_EQ(after_update({.kind = OptimizerKind::adam, .weight_decay = 0.1}), 1.0f);
+  EXPECT_FLOAT_EQ(after_update({.kind = OptimizerKind::adamw, .weight_decay = 0.1}), 0.95f);
 }
 
-std::vector<float> random_values(size_t n, uint64_t stream) {
-  Random random(7, stream);
-  std::vector<float> out(n);
-  for (float& x : out) x = static_cast<float>(random.normal());
-  return out;
-}
-
-// The formulas of the header, in float64.
-struct Reference {
-  std::vector<double> p, m, v;
-  int n = 0;
-  void step(const std::vector<float>& g, double rate, double grad_scale, const AdamOptions& o) {
-    ++n;
-    for (size_t i = 0; i < p.size(); ++i) {
-      const double x = grad_scale * static_cast<double>(g[i]);
-      p[i] -= rate * o.weight_decay * p[i];
-      m[i] = o.beta1 * m[i] + (1 - o.beta1) * x;
-      v[i] = o.beta2 * v[i] + (1 - o.beta2) * x * x;
-      p[i] -= rate * (m[i] / (1 - std::pow(o.beta1, n))) / (std::sqrt(v[i] / (1 - std::pow(o.beta2, n))) + o.eps);
-    }
+TEST(Optimizer, ContinuesFromTheStateOfAnother) {
+  const std::vector<float> start = random_values(6, 0), g1 = random_values(6, 1), g2 = random_values(6, 2);
+  Variable p = parameter(start, {2, 3}), q = parameter(start, {2, 3});
+  const std::unique_ptr<Optimizer> whole = make_optimizer({p}, {}), first = make_optimizer({q}, {});
+  const auto update = [](Optimizer& optimizer, Variable& parameter, const std::vector<float>& g) {
+    give_gradient(parameter, g);
+    optimizer.step(0.1);
+    optimizer.zero_grad();
+  };
+  update(*whole, p, g1);
+  update(*whole, p, g2);
+  update(*first, q, g1);
+  const std::unique_ptr<Optimizer> second = make_optimizer({q}, {});
+  const std::vector<OptimizerState> from = first->state(), to = second->state();
+  ASSERT_EQ(from.size(), 2u);
+  for (size_t i = 0; i < to.size(); ++i) {
+    EXPECT_EQ(to[i].name, i == 0 ? "adam.first" : "adam.second");
+    EXPECT_EQ(to[i].parameter, 0u);
+    Tensor(to[i].value).copy_from(from[i].value);
   }
-};
-
-void expect_like_reference(const AdamOptions& options) {
-  const size_t n = 70'001;  // three pieces
-  const std::vector<float> start = random_values(n, 0);
-  Variable p = parameter(start, {1, static_cast<int64_t>(n)});
-  Adam adam({p}, options);
-  Reference reference{{start.begin(), start.end()}, std::vector<double>(n), std::vector<double>(n)};
-  for (uint64_t step = 1; step <= 5; ++step) {
-    const std::vector<float> g = random_values(n, step);
-    give_gradient(p, g);
-    adam.step(0.01, 0.5);
-    adam.zero_grad();
-    reference.step(g, 0.01, 0.5, options);
-  }
-  for (size_t i = 0; i < n; ++i) {
-    ASSERT_NEAR(static_cast<double>(p.value().span<float>()[i]), reference.p[i], 1e-6) << i;
-    ASSERT_NEAR(static_cast<double>(adam.first_moments()[0].span<float>()[i]), reference.m[i], 1e-6) << i;
-    ASSERT_NEAR(static_cast<double>(adam.second_moments()[0].span<float>()[i]), reference.v[i], 1e-6) << i;
-  }
-  EXPECT_EQ(adam.updates(), 5);
+  second->set_updates(first->updates());
+  update(*second, q, g2);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(p.value().span<float>()[i], q.value().span<float>()[i]);
 }
 
-TEST(Adam, MovesParametersAndMomentsAsInDoublePrecision) { expect_like_reference({}); }
-TEST(Adam, DecaysParametersAsInDoublePrecision) { expect_like_reference({.beta2 = 0.999, .weight_decay = 0.1}); }
-
-TEST(Adam, FirstStepHasTheSizeOfTheRate) {
-  Variable p = parameter({1, 2, 3}, {3});
-  Adam adam({p});
-  give_gradient(p, {5, -0.001f, 0});
-  adam.step(0.1);
-  EXPECT_NEAR(p.value().at<float>({0}), 0.9, 1e-6);
-  EXPECT_NEAR(p.value().at<float>({1}), 2.1, 1e-6);
-  EXPECT_EQ(p.value().at<float>({2}), 3.0f);
-}
-
-TEST(Adam, DecaysMatricesAndSparesVectors) {
-  Variable matrix = parameter({1, 1}, {1, 2}), vector = parameter({1, 1}, {2});
-  const std::vector<float> none = {0, 0};
-  Adam adam({matrix, vector}, {.weight_decay = 0.1});
-  give_gradient(matrix, none);
-  give_gradient(vector, none);
-  adam.step(0.5);
-  EXPECT_FLOAT_EQ(matrix.value().at<float>({0, 0}), 0.95f);
-  EXPECT_EQ(vector.value().at<float>({0}), 1.0f);
-  Adam all({vector}, {.weight_decay = 0.1, .decay_vectors = true});
-  all.step(0.5);
-  EXPECT_FLOAT_EQ(vector.value().at<float>({0}), 0.95f);
-}
-
-TEST(Adam, LeavesAParameterWithoutGradientAlone) {
-  Variable a = parameter({1, 2}, {1, 2}), b = parameter({3, 4}, {1, 2});
-  Adam adam({a, b}, {.weight_decay = 0.1});
-  give_gradient(a, {1, 1});
-  adam.step(0.1);
-  EXPECT_NE(a.value().at<float>({0, 0}), 1.0f);
-  EXPECT_EQ(b.value().at<float>({0, 0}), 3.0f);
-  EXPECT_EQ(adam.first_moments()[1].at<float>({0, 0}), 0.0f);
-}
-
-TEST(Adam, RejectsInvalidOptions) {
-  Variable p = parameter({1}, {1});
-  EXPECT_THROW(Adam({p}, {.beta1 = 1.0}), UsageError);
-  EXPECT_THROW(Adam({p}, {.eps = -1}), UsageError);
-  EXPECT_THROW(Adam({p, p}), Error);
-  EXPECT_THROW(Adam({Variable(Tensor::zeros({1}))}), Error);
-}
-
-TEST(ClipGradients, ScalesDownToTheNormAndNeverUp) {
-  Variable a = parameter({0, 0}, {2}), b = parameter({0}, {1}), untouched = parameter({0}, {1});
-  std::vector<Variable> all = {a, b, untouched};
-  give_gradient(a, {3, 0});
-  give_gradient(b, {-4});
-  EXPECT_DOUBLE_EQ(gradient_norm(all), 5);
-  EXPECT_DOUBLE_EQ(clip_gradients(all, 10), 5);
-  EXPECT_EQ(a.grad().at<float>({0}), 3.0f);
-  EXPECT_DOUBLE_EQ(clip_gradients(all, 1), 5);
-  EXPECT_FLOAT_EQ(a.grad().at<float>({0}), 0.6f);
-  EXPECT_FLOAT_EQ(b.grad().at<float>({0}), -0.8f);
-  EXPECT_DOUBLE_EQ(clip_gradients(all, 0), gradient_norm(all));  // 0 means no limit
-}
-
-TEST(ClipGradients, NormIsTheSameOnAnyNumberOfThreads) {
-  Variable p = parameter(random_values(200'003, 1), {200'003});
-  give_gradient(p, random_values(200'003, 2));
-  const std::vector<Variable> all = {p};
-  const int before = threads();
-  set_threads(1);
-  const double one = gradient_norm(all);
-  set_threads(3);
-  EXPECT_EQ(gradient_norm(all), one);
-  set_threads(before);
+TEST(Optimizer, RejectsANegativeNumberOfUpdates) {
+  EXPECT_THROW(make_optimizer({parameter({1}, {1})}, {})->set_updates(-1), Error);
 }
 
 }  // namespace qkv::optimizer_test

@@ -186,11 +186,8 @@ TokenizerOptions TrainOptions::tokenizer_options() const {
           .seed = seed};
 }
 
-AdamOptions TrainOptions::adam() const {
-  return {.beta1 = beta1,
-          .beta2 = beta2,
-          .eps = eps,
-          .weight_decay = optimizer == OptimizerKind::adamw ? weight_decay : 0.0};
+OptimizerOptions TrainOptions::optimizer_options() const {
+  return {.kind = optimizer, .beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = weight_decay};
 }
 
 int64_t TrainOptions::warmup_updates(int64_t last_update) const {

@@ -32,11 +32,6 @@ namespace qkv {
 
 class Json;
 
-enum class OptimizerKind { adam, adamw };
-constexpr auto names_of(OptimizerKind) {
-  return std::array{Named{OptimizerKind::adam, "adam"}, Named{OptimizerKind::adamw, "adamw"}};
-}
-
 enum class Goal { loss, bleu };  // metric for early stopping and the best model
 constexpr auto names_of(Goal) { return std::array{Named{Goal::loss, "loss"}, Named{Goal::bleu, "bleu"}}; }
 
@@ -120,7 +115,7 @@ struct TrainOptions {
   double rate() const;
   // warmup, or what 0 stands for: a twelfth of the updates, at most 4,000.
   int64_t warmup_updates(int64_t last_update) const;
-  AdamOptions adam() const;
+  OptimizerOptions optimizer_options() const;
   ScheduleOptions schedule_options(int64_t last_update) const;
   TokenizerOptions tokenizer_options() const;
   // UsageError for values out of range and an architecture that cannot be built.

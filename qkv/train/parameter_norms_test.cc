@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/op/arithmetic.h"
-#include "qkv/train/optimizer.h"
+#include "qkv/train/adam.h"
 
 namespace qkv::parameter_norms_test {
 

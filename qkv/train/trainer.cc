@@ -48,7 +48,8 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
       task_(task),
       folder_(folder),
       parameters_(parameters_in_order(task.model())),
-      adam_(parameters_, options.adam()),
+      optimizer_(make_optimizer(parameters_, options.optimizer_options())),
+      update_(task, *optimizer_, update_options(options)),
       last_update_(end_of(options, task)),
       schedule_(options.schedule_options(last_update_ == 0 && options.max_time.count() > 0 ? 1 : last_update_)),
       began_(began),
@@ -163,48 +164,31 @@ void Trainer::log_start() {
 void Trainer::update() {
   const auto begin = Clock::now();
   const BatchPosition position = task_.position();
-  // Sums here and one division at the end: several small batches make the same update as a large one.
-  double loss = 0;
-  int64_t tokens = 0;
-  auto pass_number = static_cast<uint64_t>(state_.step * options_.accumulate);
-  // A batch of masked text may have no masked token.
-  for (int64_t i = 0; i < options_.accumulate || tokens == 0; ++i) {
-    Pass pass{.training = true, .seed = options_.seed, .step = pass_number++};
-    const CrossEntropy part =
-        task_.next_loss({.label_smoothing = options_.label_smoothing, .r_drop = options_.r_drop}, pass);
-    if (part.count == 0) continue;
-    part.loss.backward();
-    loss += static_cast<double>(part.loss.value().at<float>({0}));
-    tokens += part.count;
-  }
-  const double scale = 1.0 / static_cast<double>(tokens);
-  state_.last.norm = gradient_norm(parameters_) * scale;
-  check_numbers(loss, position);
-  state_.last.rate = rate(state_.step + 1);
-  const double clipped = scale * clip_factor(state_.last.norm, options_.clip);
+  const UpdateSums sums = update_.sum_gradients(state_.step);
+  state_.last = {.rate = rate(state_.step + 1), .norm = sums.norm};
+  check_numbers(sums, position);
   const bool reports = options_.report_every > 0 && (state_.step + 1) % options_.report_every == 0;
-  if (parameter_norms_ && reports) parameter_norms_->before_update(clipped);
-  adam_.step(state_.last.rate, clipped);
+  if (parameter_norms_ && reports) parameter_norms_->before_update(sums.gradient_scale);
+  update_.step(state_.last.rate, sums);
   if (parameter_norms_ && reports) parameter_norms_->after_update();
-  adam_.zero_grad();
 
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   ++state_.step;
   state_.position = task_.position();
-  state_.tokens += tokens;
+  state_.tokens += sums.tokens;
   state_.seconds += seconds;
   state_.elapsed = elapsed();
   if (time_) time_->spent(seconds);
-  state_.window.loss_sum += loss;
+  state_.window.loss_sum += sums.loss;
   state_.window.max_norm = std::max(state_.window.max_norm, state_.last.norm);
-  state_.window.tokens += tokens;
+  state_.window.tokens += sums.tokens;
   state_.window.seconds += seconds;
 }
 
-void Trainer::check_numbers(double loss, BatchPosition position) const {
-  if (std::isfinite(loss) && std::isfinite(state_.last.norm)) return;
-  fail("train", "step {}: the loss is {}, the gradient norm {} (epoch {}, batch {}); {}", state_.step + 1, loss,
-       state_.last.norm, position.epoch + 1, position.batch + 1, advice());
+void Trainer::check_numbers(const UpdateSums& sums, BatchPosition position) const {
+  if (std::isfinite(sums.loss) && std::isfinite(sums.norm)) return;
+  fail("train", "step {}: the loss is {}, the gradient norm {} (epoch {}, batch {}); {}", state_.step + 1,
+       sums.loss, sums.norm, position.epoch + 1, position.batch + 1, advice());
 }
 
 void Trainer::report() {

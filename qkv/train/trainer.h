@@ -1,4 +1,4 @@
-// The training loop: updates, reports, validations and saves, of any task. train() of train.h does all of it; this
+// The session of a training: updates (train/update.h), and the reports, validations and saves between them, of any task. train() of train.h does all of it; this
 // class is for tasks and folders prepared by the caller.
 //
 //     TrainingFolder folder(options);
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "qkv/train/run_records.h"
 #include "qkv/train/train.h"
 #include "qkv/train/training_task.h"
+#include "qkv/train/update.h"
 #include "qkv/train/warnings.h"
 
 namespace qkv {
@@ -50,7 +52,7 @@ class Trainer {
   double rate(int64_t step) const { return time_ ? time_->rate(step) : schedule_.rate(step); }
   void update();
   void iterate();
-  void check_numbers(double loss, BatchPosition position) const;
+  void check_numbers(const UpdateSums& sums, BatchPosition position) const;
   void check_parameters();
   std::string advice() const;
   void report();
@@ -85,7 +87,8 @@ class Trainer {
   TrainingTask& task_;
   TrainingFolder& folder_;
   std::vector<Variable> parameters_;
-  Adam adam_;
+  std::unique_ptr<Optimizer> optimizer_;
+  Update update_;
   int64_t last_update_;  // about; 0: unknown
   Schedule schedule_;
   std::optional<TimeLimit> time_;  // of options.max_time

@@ -24,7 +24,8 @@ void Trainer::resume(const Checkpoint& checkpoint) {
                       several ? "these are" : "this is", folder_.root().string(), several ? ", in its order" : "");
   const bool held_out = check_held_out(folder_.root(), task_.held_out());
   task_.seek(state_.position);
-  checkpoint.load(task_.model(), adam_);
+  checkpoint.load(task_.model(), optimizer_->state());
+  optimizer_->set_updates(state_.step);
   best_ = EarlyStopping(stopping_options(options_), state_.best);
   state_.finished = false;
   // If the training was killed between writing its first state and the model, the state has the parameters of the
@@ -124,7 +125,7 @@ void Trainer::save_state() {
   if (!std::exchange(options_written_, true)) folder_.write_options(options_);
   records_->force();
   state_.records = records_->bytes();
-  save_checkpoint(folder_.state(), state_, task_.model(), adam_);
+  save_checkpoint(folder_.state(), state_, task_.model(), optimizer_->state());
 }
 
 }  // namespace qkv

@@ -10,7 +10,8 @@
 #include "qkv/op/norm.h"
 #include "qkv/op/position.h"
 #include "qkv/op/softmax.h"
-#include "qkv/train/optimizer.h"
+#include "qkv/train/adam.h"
+#include "qkv/train/gradient_norm.h"
 #include "qkv/train/schedule.h"
 #include "test/golden_test/case.h"
 

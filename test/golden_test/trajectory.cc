@@ -7,7 +7,8 @@
 #include "qkv/base/error.h"
 #include "qkv/model/transformer.h"
 #include "qkv/op/shape.h"
-#include "qkv/train/optimizer.h"
+#include "qkv/train/adam.h"
+#include "qkv/train/gradient_norm.h"
 #include "qkv/train/schedule.h"
 #include "test/golden_test/case.h"
 

@@ -1,0 +1,88 @@
+#include "qkv/base/collectives.h"
+
+#include <algorithm>
+
+namespace qkv {
+namespace {
+
+// Calls visit(to, from) for every other rank once, so that all exchanges of a step happen at the same time.
+template <class Visit>
+void for_each_other(const Communicator& c, Visit visit) {
+  for (int step = 1; step < c.size(); ++step)
+    visit((c.rank() + step) % c.size(), (c.rank() - step + c.size()) % c.size());
+}
+
+}  // namespace
+
+Shard shard_of(int64_t n, int rank, int size) {
+  const int64_t whole = n / size, rest = n % size;
+  const auto begin = [&](int64_t r) { return whole * r + std::min(r, rest); };
+  return {begin(rank), begin(rank + 1)};
+}
+
+// Every rank sends each other rank the part of its shard, and adds up in the order of the tree what it gets. A few
+// megabytes at a time, which is all the memory that it takes.
+void reduce_scatter(Communicator& c, std::span<float> numbers) {
+  constexpr int64_t max_received = int64_t{1} << 21;
+  const int ranks = c.size();
+  const int64_t n = static_cast<int64_t>(numbers.size()), own = shard_of(n, c.rank(), ranks).size();
+  const int64_t longest = shard_of(n, 0, ranks).size(), step = std::max<int64_t>(1, max_received / ranks);
+  const int64_t width = std::min(step, own);
+  std::vector<float> received(static_cast<size_t>(ranks > 1 ? width * ranks : 0));
+  const auto part = [&](int rank, int64_t at) {
+    const Shard whole = shard_of(n, rank, ranks);
+    const int64_t begin = std::min(whole.begin + at, whole.end), end = std::min(begin + step, whole.end);
+    return numbers.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  };
+  for (int64_t at = 0; ranks > 1 && at < longest; at += step) {
+    const auto mine = part(c.rank(), at);
+    const auto row = [&](int rank) {
+      return std::span(received).subspan(static_cast<size_t>(rank * width), mine.size());
+    };
+    std::copy(mine.begin(), mine.end(), row(c.rank()).begin());
+    for_each_other(
+        c, [&](int to, int from) { c.exchange(to, bytes_of(part(to, at)), from, writable_bytes_of(row(from))); });
+    add_in_tree(ranks, [&](int to, int from) {
+      const auto sum = row(to), term = row(from);
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += term[i];
+    });
+    std::copy_n(row(0).begin(), mine.size(), mine.begin());
+  }
+}
+
+void all_gather(Communicator& c, std::span<float> numbers) {
+  const auto of = [&](int rank) {
+    const Shard p = shard_of(static_cast<int64_t>(numbers.size()), rank, c.size());
+    return numbers.subspan(static_cast<size_t>(p.begin), static_cast<size_t>(p.size()));
+  };
+  for_each_other(
+      c, [&](int to, int from) { c.exchange(to, bytes_of(of(c.rank())), from, writable_bytes_of(of(from))); });
+}
+
+void all_reduce(Communicator& c, std::span<float> numbers) {
+  reduce_scatter(c, numbers);
+  all_gather(c, numbers);
+}
+
+std::vector<int64_t> all_gather_number(Communicator& c, int64_t mine) {
+  std::vector<int64_t> all(static_cast<size_t>(c.size()), mine);
+  for_each_other(c, [&](int to, int from) {
+    c.exchange(to, bytes_of(std::span(&mine, 1)), from,
+               writable_bytes_of(std::span(all).subspan(static_cast<size_t>(from), 1)));
+  });
+  return all;
+}
+
+std::vector<std::vector<std::byte>> all_gather_bytes(Communicator& c, Bytes mine) {
+  const std::vector<int64_t> sizes = all_gather_number(c, static_cast<int64_t>(mine.size()));
+  std::vector<std::vector<std::byte>> all(static_cast<size_t>(c.size()));
+  all[static_cast<size_t>(c.rank())].assign(mine.begin(), mine.end());
+  for_each_other(c, [&](int to, int from) {
+    auto& theirs = all[static_cast<size_t>(from)];
+    theirs.resize(static_cast<size_t>(sizes[static_cast<size_t>(from)]));
+    c.exchange(to, mine, from, theirs);
+  });
+  return all;
+}
+
+}  // namespace qkv
