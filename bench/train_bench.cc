@@ -46,7 +46,7 @@ struct Settings {
   std::string recipe = "tiny", batches, precision = "f32", profile;
   int64_t vocabulary = 0, tokens = 0, count = 0;  // 0: those of the recipe
   int threads = 2, repeat = 5;
-  bool json = false;
+  bool json = false, recompute = false;
 };
 
 struct Sizes {
@@ -121,8 +121,12 @@ struct Spent {
 
 class Training {
  public:
-  Training(const TransformerConfig& config, std::vector<Batch> batches, Precision precision)
-      : batches_(std::move(batches)), model_(config, 1), parameters_(parameters_of(model_)), adam_(parameters_) {
+  Training(const TransformerConfig& config, std::vector<Batch> batches, Precision precision, bool recompute)
+      : batches_(std::move(batches)),
+        recompute_(recompute),
+        model_(config, 1),
+        parameters_(parameters_of(model_)),
+        adam_(parameters_) {
     model_.train_in({.precision = precision});
   }
 
@@ -132,7 +136,7 @@ class Training {
       std::optional<StepProfile::Step> profiled;
       if (profile) profiled.emplace(*profile);
       const auto t0 = Clock::now();
-      Pass pass{.training = true, .seed = 1, .step = step_++};
+      Pass pass{.training = true, .seed = 1, .step = step_++, .recompute = recompute_};
       const CrossEntropy loss =
           model_.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
                       {.label_smoothing = 0.1f, .reduction = CrossEntropyOptions::Reduction::sum}, pass);
@@ -165,6 +169,7 @@ class Training {
   }
 
   std::vector<Batch> batches_;
+  bool recompute_;
   Transformer model_;
   std::vector<Variable> parameters_;
   Adam adam_;
@@ -198,6 +203,7 @@ int run(int argc, char** argv) {
   app.add_option("--precision", s.precision, "numbers that products are computed from")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();
+  app.add_flag("--recompute", s.recompute, "keep the inputs of blocks alone");
   app.add_option("--threads", s.threads)->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--repeat", s.repeat, "passes over the batches")
       ->check(CLI::PositiveNumber)
@@ -215,7 +221,7 @@ int run(int argc, char** argv) {
   Training training(
       config,
       batches_of(s.batches.empty() ? random_batches(sizes) : read_batches(s.batches, s.recipe), sizes.vocabulary),
-      precision);
+      precision, s.recompute);
   training.pass();
   std::vector<Spent> passes;
   for (int i = 0; i < s.repeat; ++i) passes.push_back(training.pass());
@@ -227,6 +233,7 @@ int run(int argc, char** argv) {
     const nlohmann::ordered_json line = {{"recipe", s.recipe},
                                          {"vocabulary", sizes.vocabulary},
                                          {"precision", s.precision},
+                                         {"recompute", s.recompute},
                                          {"threads", s.threads},
                                          {"instruction_set", instruction_set()},
                                          {"steps", training.steps()},

@@ -206,6 +206,11 @@ bool recording(std::span<const Variable> inputs) {
          std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
 }
 
+bool recording() { return grad_enabled; }
+
+WithGrad::WithGrad() : before_(grad_enabled) { grad_enabled = true; }
+WithGrad::~WithGrad() { grad_enabled = before_; }
+
 NoGrad::NoGrad() : before_(grad_enabled) { grad_enabled = false; }
 NoGrad::~NoGrad() { grad_enabled = before_; }
 

@@ -67,8 +67,10 @@ class Variable {
   std::shared_ptr<Node> node_;
 };
 
-// Whether an op on these inputs will be recorded; if not, it need not save anything for its backward.
+// Whether an op on these inputs will be recorded; if not, it need not save anything for its backward. Without inputs: whether
+// an op on a variable that requires a gradient would be.
 bool recording(std::span<const Variable> inputs);
+bool recording();
 
 Variable record_node(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
 
@@ -92,6 +94,18 @@ class NoGrad {
   ~NoGrad();
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Turns it on, such as in a function that backward() calls.
+class WithGrad {
+ public:
+  WithGrad();
+  ~WithGrad();
+  WithGrad(const WithGrad&) = delete;
+  WithGrad& operator=(const WithGrad&) = delete;
 
  private:
   bool before_;

@@ -50,6 +50,8 @@ struct Pass {
   uint64_t dropouts = 0;  // dropouts so far in this pass
   // Decoding: several new positions of a row, after its first ones, get the bits that they have one by one.
   bool one_by_one = false;
+  // Training: blocks keep their inputs alone, and backward() computes the rest again (autograd/recompute.h).
+  bool recompute = false;
 
   // The next dropout of the pass; its rate is 0 outside training.
   Dropout dropout(float rate) {

@@ -1,8 +1,10 @@
 #include "qkv/model/stack.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "qkv/attention/mask/padding.h"
+#include "qkv/autograd/recompute.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
@@ -16,6 +18,20 @@ Block::Memory select(const Block::Memory& memory, std::span<const int64_t> from,
   some.keys_values.lengths = lengths;
   some.mask = mask;
   return some;
+}
+
+// The output of a block, which backward() computes again from its inputs if the pass says so: then with the same dropouts, and
+// without a second entry in the log.
+template <class Compute>
+Variable output_of(std::vector<Variable> inputs, Pass& pass, Compute compute) {
+  if (!pass.recompute) return compute(inputs, pass);
+  Pass again = pass;
+  again.log = nullptr;
+  return recompute(std::move(inputs), [compute, again, now = &pass](std::span<const Variable> in) mutable {
+    if (Pass* const first = std::exchange(now, nullptr)) return compute(in, *first);
+    Pass copy = again;
+    return compute(in, copy);
+  });
 }
 
 }  // namespace
@@ -61,13 +77,19 @@ Stack::Stack(const TokenEmbedding& tokens, const std::vector<BlockOptions>& opti
 Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
                         const TokenEmbedding::Place& place) const {
   Variable x = embedding.forward(ids, place, pass);
-  for (const Block& block : blocks) x = block.forward(x, mask, pass);
+  for (const Block& block : blocks)
+    x = output_of({x}, pass,
+                  [&block, mask](std::span<const Variable> in, Pass& p) { return block.forward(in[0], mask, p); });
   return norm ? norm->forward(x) : x;
 }
 
 Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, const Encoded& encoded, Pass& pass) const {
   Variable x = embedding.forward(ids, {}, pass);
-  for (const Block& block : blocks) x = block.forward(x, mask, block.memory(encoded.memory, encoded.lengths), pass);
+  for (const Block& block : blocks)
+    x = output_of({x, encoded.memory}, pass,
+                  [&block, mask, lengths = encoded.lengths](std::span<const Variable> in, Pass& p) {
+                    return block.forward(in[0], mask, block.memory(in[1], lengths), p);
+                  });
   return norm ? norm->forward(x) : x;
 }
 

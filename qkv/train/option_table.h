@@ -83,6 +83,11 @@ void visit_update(Options& o, Visitor&& visitor) {
           "AVX512_BF16 or AMX"},
       o.precision, fixed);
   visitor(
+      Setting{"recompute", "true|false",
+              "keep the inputs of the blocks of a Transformer alone, and compute the rest again for the gradients: "
+              "a fraction of the memory, for a quarter more time"},
+      o.recompute, fixed);
+  visitor(
       Setting{
           "weights", "",
           "numbers that the model will be run with (--weights of other commands): it is trained and validated "

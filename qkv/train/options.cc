@@ -219,6 +219,9 @@ void TrainOptions::check() const {
                       "r-drop {} needs dropout: without it, two passes over a batch are the same", r_drop);
   require<UsageError>(bpe_dropout == 0 || tokenizer == TokenizerType::bpe, "train",
                       "bpe-dropout {} needs a tokenizer of type bpe, got {}", bpe_dropout, name_of(tokenizer));
+  require<UsageError>(!recompute || !architecture.is_recurrent(), "train",
+                      "recompute is for the blocks of Transformers, architecture {} has none",
+                      name_of(architecture.architecture()));
   const bool text = is_language_model(architecture.architecture());
   require<UsageError>(!text || bpe_dropout == 0, "train",
                       "bpe-dropout {} is for sentence pairs, architecture {} has none", bpe_dropout,

@@ -72,6 +72,7 @@ struct TrainOptions {
   int64_t batch_sentences = 0;
   int64_t accumulate = 1;                // batches in an update
   Precision precision = Precision::f32;  // of products (op/weight.h); validation and what is saved are f32
+  bool recompute = false;  // blocks keep their inputs alone: less memory, more time (autograd/recompute.h)
   // What the model is to be held in, which products and validation then use (op/weight.h); what is saved is f32.
   WeightFormat weights = WeightFormat::f32;
   OptimizerKind optimizer = OptimizerKind::adam;

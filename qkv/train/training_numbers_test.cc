@@ -30,6 +30,28 @@ TEST_F(TrainingNumbers, WithBf16ProductsItLearnsAndResumesBitForBit) {
   EXPECT_THROW(train(o), UsageError);
 }
 
+TEST_F(TrainingNumbers, WithRecomputedBlocksItLearnsTheSameAndResumesBitForBit) {
+  const auto recomputed = [&](const char* model) {
+    TrainOptions o = options(model);
+    o.recompute = true;
+    return o;
+  };
+  const TrainResult kept = train(options("kept")), whole = train(recomputed("whole"));
+  EXPECT_NEAR(whole.loss, kept.loss, 1e-4 * kept.loss);
+  TrainOptions o = recomputed("parts");
+  o.valid_every = 0;
+  o.max_steps = 13;
+  train(o);
+  o = recomputed("parts");
+  o.resume = true;
+  train(o);
+  expect_same_weights("whole", "parts");
+  o = options("recurrent");
+  o.architecture = RecurrentConfig{.d_model = 16};
+  o.recompute = true;
+  EXPECT_THROW(train(o), UsageError);
+}
+
 TEST_F(TrainingNumbers, TrainedForAFormatItIsBetterInItAndResumesBitForBit) {
   train(options("f32"));
   const auto in_q4 = [&](const char* model) {

@@ -8,7 +8,8 @@ UpdateOptions update_options(const TrainOptions& options) {
   return {.loss = {.label_smoothing = options.label_smoothing, .r_drop = options.r_drop},
           .accumulate = options.accumulate,
           .clip = options.clip,
-          .seed = options.seed};
+          .seed = options.seed,
+          .recompute = options.recompute};
 }
 
 Update::Update(TrainingTask& task, Optimizer& optimizer, const UpdateOptions& options)
@@ -21,7 +22,7 @@ UpdateSums Update::sum_gradients(int64_t n) {
   auto pass_number = static_cast<uint64_t>(n * options_.accumulate);
   // A batch of masked text may have no masked token.
   for (int64_t i = 0; i < options_.accumulate || sums.tokens == 0; ++i) {
-    Pass pass{.training = true, .seed = options_.seed, .step = pass_number++};
+    Pass pass{.training = true, .seed = options_.seed, .step = pass_number++, .recompute = options_.recompute};
     const CrossEntropy part = task_.next_loss(options_.loss, pass);
     if (part.count == 0) continue;
     part.loss.backward();

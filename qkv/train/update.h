@@ -24,6 +24,7 @@ struct UpdateOptions {
   int64_t accumulate = 1;  // batches
   double clip = 0;         // maximum norm of the gradient; 0: no clipping
   uint64_t seed = 1;
+  bool recompute = false;  // Pass::recompute
 };
 
 UpdateOptions update_options(const TrainOptions& options);
