@@ -7,7 +7,7 @@
 //     });
 //
 // `compute` must return the same value for the same inputs, whenever it is called: what it refers to must live until
-// backward(), and random numbers must not go on from call to call. Gradients reach its inputs through the tape, and parameters
+// backward(), and it must draw the same random numbers in every call. Gradients reach its inputs through the tape, and parameters
 // that it uses directly. They are those without recompute(), up to the order in which the gradients of an input that
 // several parts share are added. backward() may be called once, as without.
 #pragma once
