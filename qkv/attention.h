@@ -13,6 +13,7 @@
 
 #include "qkv/attention/attention.h"
 #include "qkv/attention/cache.h"
+#include "qkv/attention/distributed.h"
 #include "qkv/attention/explain.h"
 #include "qkv/attention/forward_backward.h"
 #include "qkv/attention/local.h"
@@ -64,6 +65,7 @@
 #include "qkv/attention/score/score_function.h"
 #include "qkv/attention/tile.h"
 #include "qkv/autograd/variable.h"
+#include "qkv/attention/sequence_layout.h"
 #include "qkv/base/collectives.h"
 #include "qkv/base/communicator.h"
 #include "qkv/base/error.h"

@@ -13,8 +13,7 @@ namespace {
 // The range within the tile that any query sees.
 KeyRange visible_of(const AttentionCall& call, const Tile& tile) {
   const KeyRange all = {tile.key, tile.key + tile.keys}, none = {all.end, all.begin};
-  if (!call.mask) return all;
-  const Visibility visibility = call.mask->classify(tile);
+  const Visibility visibility = call.mask ? call.mask->classify(tile) : Visibility::visible;
   if (visibility != Visibility::partial) return visibility == Visibility::visible ? all : none;
   uint64_t visible[max_block_keys];
   call.mask->fill(tile, visible);
