@@ -35,6 +35,7 @@
 #include "qkv/attention/mask/prefix.h"
 #include "qkv/attention/mask/strided.h"
 #include "qkv/attention/mask/window.h"
+#include "qkv/attention/merge.h"
 #include "qkv/attention/modify/absolute_bias.h"
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/bias.h"

@@ -1,6 +1,7 @@
 #include "qkv/attention/distributed/heads.h"
 
 #include "qkv/attention/distributed/tensor_bytes.h"
+#include "qkv/attention/engine/call_work.h"
 
 namespace qkv::internal {
 namespace {
@@ -55,6 +56,7 @@ AttentionCall gather_heads(const DistributedCall& d) {
 }
 
 HeadsForward heads_forward(const DistributedCall& d, const AttentionCall& heads) {
+  count_work(forward_work(std::span(&heads, 1)));
   ForwardResult of_heads = forward_pass(heads);
   Tensor out = heads_to_rows(d, d.query_layout, of_heads.out);
   return {std::move(of_heads), std::move(out)};
@@ -62,6 +64,7 @@ HeadsForward heads_forward(const DistributedCall& d, const AttentionCall& heads)
 
 BackwardResult heads_backward(const DistributedCall& d, const AttentionCall& heads, const ForwardResult& of_heads,
                               const Tensor& dout) {
+  count_work(backward_work(forward_work(std::span(&heads, 1))));
   const BackwardResult r = backward_pass(heads, of_heads, rows_to_heads(d, d.query_layout, dout));
   return {heads_to_rows(d, d.query_layout, r.dq), heads_to_rows(d, d.key_layout, r.dk),
           heads_to_rows(d, d.key_layout, r.dv), r.parameters};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "qkv/attention/distributed/tensor_bytes.h"
+#include "qkv/attention/engine/call_work.h"
 #include "qkv/attention/engine/parts.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -169,8 +170,10 @@ ForwardResult ring_forward(const DistributedCall& d) {
   }
   for_each_rank(d, [&](const std::vector<KeyPart>& parts, int, int) {
     for (size_t n = 0; n < calls.size(); ++n)
-      for_each_part(calls[n], d.queries[n], parts,
-                    [&](const AttentionCall& call, const KeyRange&, size_t) { add_keys(call, states[n]); });
+      for_each_part(calls[n], d.queries[n], parts, [&](const AttentionCall& call, const KeyRange&, size_t) {
+        count_work(forward_work(std::span(&call, 1)));
+        add_keys(call, states[n]);
+      });
   });
   AttentionCall all = d.call;
   all.part.queries = d.call.q.dim(2);
@@ -206,6 +209,7 @@ BackwardResult ring_backward(const DistributedCall& d, const ForwardResult& forw
     }
     for (size_t n = 0; n < calls.size(); ++n)
       for_each_part(calls[n], d.queries[n], parts, [&](AttentionCall& call, const KeyRange& keys, size_t i) {
+        count_work(backward_work(forward_work(std::span(&call, 1))));
         const BackwardResult r = backward_pass(call, results[n], rows(dout, d.queries[n]), DType::f32);
         calls[n].counts_normalizer = false;
         add_to(rows(sums.dq, d.queries[n]), r.dq);
