@@ -18,7 +18,7 @@
 //
 //     ring    Queries stay, and keys and values travel: a rank asks each other for the range of keys that its queries see, so
 //             a window sends what it reaches over the border, and documents nothing that another document has. The
-//             online softmax goes on from block to block (Liu et al., "Ring Attention with Blockwise Transformers",
+//             online softmax continues from block to block (Liu et al., "Ring Attention with Blockwise Transformers",
 //             2023). Any number of ranks. In the backward keys and values travel again, and their gradients back in f32.
 //     heads   Each rank gets all rows of H / N heads, computes them as one process does, and sends the outputs back (Jacobs et
 //             al., "DeepSpeed Ulysses", 2023). N must divide G.

@@ -44,7 +44,7 @@ class HeadTask {
     write_statistics(result.statistics, rows_of(call_, block), running);
   }
 
-  // Goes on where the state ends, and leaves it for the next keys.
+  // Resumes from the state, and leaves it for the next keys.
   void add_keys(int64_t index, SoftmaxState& state) {
     const QueryBlock block = query_block(call_, batch_, head_, index), rows = rows_of(call_, block);
     Scratch scratch;

@@ -1,4 +1,4 @@
-// A call whose keys arrive in parts, for attention over several processes (distributed.h): the online softmax goes on from
+// A call whose keys arrive in parts, for attention over several processes (distributed.h): the online softmax continues from
 // part to part, so that mechanisms need not know of it. With the parts in the order of the keys, cut at multiples of
 // max_block_keys, the bits are those of one call.
 //
