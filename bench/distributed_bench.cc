@@ -50,7 +50,7 @@ Options parse(int argc, char** argv) {
   return o;
 }
 
-MaskPtr mask_of(const Options& o) {
+MaskPtr chosen_mask(const Options& o) {
   if (o.mask == "none") return {};
   if (o.mask == "window") return window(o.window, 0);
   if (o.mask == "causal") return causal();
@@ -83,7 +83,7 @@ void run(const Options& o, Communicator& c) {
   const std::map<std::string, Distribution> distributions = {
       {"automatic", Distribution::automatic}, {"ring", Distribution::ring}, {"heads", Distribution::heads}};
   const DistributedSequence sequence = {c, layout, layout, distributions.at(o.distribution)};
-  const AttentionOptions options = {.mask = mask_of(o)};
+  const AttentionOptions options = {.mask = chosen_mask(o)};
   const std::string plan = distributed_plan(q, k, v, sequence, options).text();
   const int64_t preparation = c.bytes_sent(), before = peak_memory();
   c.barrier();

@@ -169,6 +169,27 @@ TEST(DistributedAttention, HasTheBitsOfOneProcessOnOneRank) {
   });
 }
 
+// Blocks of more queries than are computed together.
+TEST(DistributedAttention, IsTheSameForLongBlocks) {
+  const int64_t long_T = 9001;
+  const Tensor q = random_tensor({1, 2, long_T, 4}, 1), k = random_tensor({1, 1, long_T, 4}, 2),
+               dout = random_tensor({1, 2, long_T, 4}, 3);
+  const AttentionOptions options = {.mask = window(700, 40)};
+  const auto leaf = [](const Tensor& x) { return Variable(x, {.requires_grad = true}); };
+  const Variable whole_q = leaf(q), whole_k = leaf(k), whole = attention(whole_q, whole_k, whole_k, options);
+  whole.backward(dout);
+  const SequenceLayout layout = zigzag_layout(long_T, 2);
+  run_ranks(2, [&](Communicator& c) {
+    const auto rows = [&](const Tensor& x) { return layout.rows_of(x, 2, c.rank()); };
+    const Variable mine_q = leaf(rows(q)), mine_k = leaf(rows(k));
+    const Variable y = distributed_attention(mine_q, mine_k, mine_k, {c, layout, layout}, options);
+    y.backward(rows(dout));
+    EXPECT_LT(largest_difference(y.value(), rows(whole.value())), 1e-6);
+    EXPECT_LT(largest_difference(mine_q.grad(), rows(whole_q.grad())), 2e-6);
+    EXPECT_LT(largest_difference(mine_k.grad(), rows(whole_k.grad())), 4e-6);
+  });
+}
+
 TEST(DistributedAttention, RefusesWhatItCannotSpread) {
   const auto error = [](int n, const Shape& q, Distribution distribution, const AttentionOptions& options) {
     return error_of([&] {
@@ -205,7 +226,8 @@ TEST(DistributedAttention, RefusesRanksThatDiffer) {
       distributed_attention(x, x, x, {c, layout, layout});
     });
   });
-  EXPECT_NE(error.find("all ranks must make the same call: rank"), std::string::npos) << error;
+  EXPECT_NE(error.find("all ranks must make the same call, with the same layouts: rank"), std::string::npos)
+      << error;
 }
 
 }  // namespace qkv::distributed_test

@@ -1,12 +1,14 @@
 #include "qkv/attention/distributed/distributed_call.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <string>
+#include <type_traits>
 
 #include "qkv/attention/engine/parts.h"
 #include "qkv/base/collectives.h"
 #include "qkv/base/error.h"
+#include "qkv/base/random.h"
 #include "qkv/op/convert.h"
 
 namespace qkv::internal {
@@ -31,35 +33,60 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const DistributedS
                      options.score->name());
 }
 
+uint64_t hash(const SequenceLayout& layout) {
+  uint64_t sum = 0;
+  for (const SequenceBlock& block : layout.blocks())
+    sum = mix(sum, mix(static_cast<uint64_t>(block.end), static_cast<uint64_t>(block.rank)));
+  return sum;
+}
+
 // What must be the same on every rank.
 struct Agreement {
-  std::array<int64_t, 11> numbers;
-  friend bool operator==(const Agreement&, const Agreement&) = default;
-};
+  AttentionShape shape;
+  int64_t dtype, with_backward, distribution;
+  uint64_t queries, keys;
 
-void agree(Communicator& c, const DistributedCall& call) {
-  const AttentionShape& s = call.call.shape;
-  const Agreement mine = {{s.B, s.H, s.G, s.T, s.S, s.D, s.E, static_cast<int64_t>(call.call.q.dtype()),
-                           call.with_backward, static_cast<int64_t>(call.query_layout.blocks().size()),
-                           static_cast<int64_t>(call.key_layout.blocks().size())}};
+  std::string text() const {
+    const AttentionShape& s = shape;
+    return fmt::format("B {}, H {}, G {}, T {}, S {}, D {}, E {}, {}{}", s.B, s.H, s.G, s.T, s.S, s.D, s.E,
+                       dtype == static_cast<int64_t>(DType::bf16) ? "bf16" : "f32",
+                       with_backward ? ", with a gradient" : "");
+  }
+};
+static_assert(std::has_unique_object_representations_v<Agreement>);
+
+void agree(const DistributedCall& call, Distribution distribution) {
+  Communicator& c = *call.communicator;
+  const Agreement mine = {call.call.shape,         static_cast<int64_t>(call.call.q.dtype()),
+                          call.with_backward,      static_cast<int64_t>(distribution),
+                          hash(call.query_layout), hash(call.key_layout)};
   const std::vector<std::vector<std::byte>> all = all_gather_bytes(c, bytes_of(std::span(&mine, 1)));
   for (size_t rank = 0; rank < all.size(); ++rank) {
-    Agreement theirs;
+    Agreement theirs = {};
     std::memcpy(&theirs, all[rank].data(), std::min(sizeof(theirs), all[rank].size()));
-    const auto& n = theirs.numbers;
-    require(
-        theirs == mine, op,
-        "all ranks must make the same call: rank {} has B {}, H {}, G {}, T {}, S {}, D {}, E {}{}, rank {} B {}, "
-        "H {}, G {}, T {}, S {}, D {}, E {}{}, or another type or number of blocks",
-        c.rank(), s.B, s.H, s.G, s.T, s.S, s.D, s.E, call.with_backward ? " and a gradient" : "", rank, n[0], n[1],
-        n[2], n[3], n[4], n[5], n[6], n[8] ? " and a gradient" : "");
+    require(std::memcmp(&theirs, &mine, sizeof(mine)) == 0, op,
+            "all ranks must make the same call, with the same layouts: rank {} has {}; rank {} has {}", c.rank(),
+            mine.text(), rank, theirs.text());
   }
+}
+
+// The blocks of this rank, in parts. A backward takes memory for all queries of a part, and time for those that see only a
+// few of its keys.
+std::vector<SequenceLayout::Held> query_parts(const DistributedCall& d) {
+  constexpr int64_t max_queries = 2048;
+  std::vector<SequenceLayout::Held> parts;
+  for (const auto& [index, block, row] : d.query_layout.held(d.rank()))
+    for (int64_t begin = block.begin; begin < block.end; begin += max_queries) {
+      const int64_t end = std::min(begin + max_queries, block.end);
+      parts.push_back({index, {begin, end, block.rank}, row + begin - block.begin});
+    }
+  return parts;
 }
 
 // The keys that the queries of this rank see.
 std::vector<QueryNeeds> needs_of(const DistributedCall& d) {
   std::vector<QueryNeeds> all;
-  for (const SequenceLayout::Held& held : d.query_layout.held(d.rank())) {
+  for (const SequenceLayout::Held& held : query_parts(d)) {
     QueryNeeds needs = {held, {}};
     for (const SequenceBlock& block : d.key_layout.blocks()) {
       AttentionCall part = d.call;
@@ -111,7 +138,7 @@ DistributedCall prepare_distributed(const Variable& q, const Variable& k, const 
                        .needed = {},
                        .inputs = inputs_of(prepared.q, prepared.k, values, options)};
   d.with_backward = recording(d.inputs);
-  agree(sequence.communicator, d);
+  agree(d, sequence.distribution);
   d.queries = needs_of(d);
   const size_t blocks = sequence.keys.blocks().size();
   for (const std::vector<std::byte>& bytes :
@@ -120,6 +147,12 @@ DistributedCall prepare_distributed(const Variable& q, const Variable& k, const 
     require(bytes.size() == blocks * sizeof(KeyRange), op, "a rank has another number of key blocks than {}",
             blocks);
     std::memcpy(ranges.data(), bytes.data(), bytes.size());
+    for (size_t i = 0; i < blocks; ++i) {
+      const SequenceBlock& block = sequence.keys.blocks()[i];
+      require(ranges[i].begin >= ranges[i].end || (ranges[i].begin >= block.begin && ranges[i].end <= block.end),
+              op, "a rank needs the keys [{}, {}) of the block [{}, {})", ranges[i].begin, ranges[i].end,
+              block.begin, block.end);
+    }
     d.needed.push_back(std::move(ranges));
   }
   return d;

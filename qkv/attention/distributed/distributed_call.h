@@ -8,10 +8,10 @@
 
 namespace qkv::internal {
 
-// The keys that the queries of a block see, in each block of keys: the smallest range of each.
+// The keys that some queries of a rank see, in each block of keys: the smallest range of each.
 struct QueryNeeds {
-  SequenceLayout::Held queries;
-  std::vector<KeyRange> keys;  // by block of keys; empty where begin >= end
+  SequenceLayout::Held queries;  // a part of a block: short, so that few keys are in between
+  std::vector<KeyRange> keys;    // by block of keys; empty where begin >= end
 };
 
 struct DistributedCall {
