@@ -13,6 +13,7 @@
 
 #include "qkv/attention/attention.h"
 #include "qkv/attention/cache.h"
+#include "qkv/attention/distributed.h"
 #include "qkv/attention/explain.h"
 #include "qkv/attention/forward_backward.h"
 #include "qkv/attention/local.h"
@@ -34,6 +35,7 @@
 #include "qkv/attention/mask/prefix.h"
 #include "qkv/attention/mask/strided.h"
 #include "qkv/attention/mask/window.h"
+#include "qkv/attention/merge.h"
 #include "qkv/attention/modify/absolute_bias.h"
 #include "qkv/attention/modify/alibi.h"
 #include "qkv/attention/modify/bias.h"
@@ -62,6 +64,7 @@
 #include "qkv/attention/score/location.h"
 #include "qkv/attention/score/score.h"
 #include "qkv/attention/score/score_function.h"
+#include "qkv/attention/sequence_layout.h"
 #include "qkv/attention/tile.h"
 #include "qkv/autograd/variable.h"
 #include "qkv/base/collectives.h"

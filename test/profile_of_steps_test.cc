@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "qkv/attention/attention.h"
+#include "qkv/attention/distributed.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/multi_token.h"
 #include "qkv/attention/packed.h"
 #include "qkv/autograd/profile.h"
 #include "qkv/base/json.h"
+#include "qkv/base/world.h"
 #include "qkv/measure/step_profile.h"
 #include "qkv/model/transformer.h"
 #include "qkv/op/activation.h"
@@ -123,6 +125,10 @@ TEST(ProfileOfOps, EveryOpOnTheTapeHasItsForward) {
         return attention_packed(leaf({3, 2, 4}), leaf({3, 2, 4}), leaf({3, 2, 4}), {0, 3}, {0, 3});
       },
       [&] { return multi_token_attention(heads, heads, heads, {}); },
+      [&] {
+        const SequenceLayout layout = contiguous_layout(3, 1);
+        return distributed_attention(heads, heads, heads, {world(), layout, layout});
+      },
   };
   for (const auto& op : ops) {
     const std::vector<Span> spans = spans_of(op);

@@ -131,6 +131,7 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   const ScorePtr score = options.score ? options.score : scaled_dot();
   AttentionCall call;
   call.shape = s;
+  call.part = whole(s);
   call.mask = options.mask & score->mask(s);
   const PairCounts n = count_pairs(call);
   plan.pairs = s.B * s.H * s.T * s.S;

@@ -25,16 +25,17 @@ namespace {
 // and with any padding. One span if the heads alone are enough tasks; else as many spans run concurrently as make
 // enough tasks.
 struct Spans {
-  int64_t count = 1, keys, concurrent = 1;
+  int64_t first, total, keys, count = 1, concurrent = 1;
 
-  explicit Spans(const AttentionShape& shape) : keys(shape.S) {
+  explicit Spans(const AttentionCall& call) : first(call.part.key), total(call.part.keys), keys(total) {
     constexpr int64_t enough_tasks = 8, span_keys = 512;
-    if (shape.G >= enough_tasks || shape.S <= span_keys) return;
+    const int64_t G = call.shape.G;
+    if (G >= enough_tasks || total <= span_keys) return;
     keys = span_keys;
-    count = (shape.S + keys - 1) / keys;
-    concurrent = std::min(count, (enough_tasks + shape.G - 1) / shape.G);
+    count = (total + keys - 1) / keys;
+    concurrent = std::min(count, (enough_tasks + G - 1) / G);
   }
-  KeyRange range(int64_t span, int64_t S) const { return {span * keys, std::min(S, (span + 1) * keys)}; }
+  KeyRange range(int64_t span) const { return {first + span * keys, first + std::min(total, (span + 1) * keys)}; }
 };
 
 // The offsets of the parameters' gradients in a partial sum, and the number of partial sums: one per task while
@@ -96,13 +97,15 @@ class SpanTask {
     dv_ = scratch.floats(keys * e_width_);
     std::fill_n(dk_, keys * d_width_, 0.0f);
     std::fill_n(dv_, keys * e_width_, 0.0f);
-    KeyPacker k(call_.k, batch, kv_head, true, scratch), v(call_.v, batch, kv_head, false, scratch);
+    KeyPacker k(call_, call_.k, {batch, kv_head}, true, scratch),
+        v(call_, call_.v, {batch, kv_head}, false, scratch);
     const int64_t group = shape.H / shape.G;
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
       for (int64_t index = 0; index < count_query_blocks(call_); ++index)
         block(query_block(call_, batch, head, index), k, v, dq);
-    write_rows(dk_, d_width_, keys, scale_, result.dk, {batch, kv_head, span.begin});
-    write_rows(dv_, e_width_, keys, 1.0f, result.dv, {batch, kv_head, span.begin});
+    const RowIndex first = {batch, kv_head - call_.kv_head(), span.begin - call_.part.key};
+    write_rows(dk_, d_width_, keys, scale_, result.dk, first);
+    write_rows(dv_, e_width_, keys, 1.0f, result.dv, first);
   }
 
  private:
@@ -113,13 +116,14 @@ class SpanTask {
     const bool as_rows = !call_.is_bf16() && call_.score->dot_scale(D) && D == d_width_;
     float* dq_block = scratch.floats(D * width);
     std::fill_n(dq_block, D * width, 0.0f);
-    const float* delta = pack_delta(block, scratch);
-    const BlockStatistics statistics = load_statistics(forward_.statistics, block, scratch);
-    if (span_.begin == 0)
+    const QueryBlock rows = rows_of(call_, block);
+    const float* delta = pack_delta(rows, scratch);
+    const BlockStatistics statistics = load_statistics(forward_.statistics, rows, scratch);
+    if (call_.counts_normalizer && span_.begin == call_.part.key)
       call_.normalize->backward_block(block, statistics.maximum, statistics.inverse_sum, delta,
                                       parameters_ + layout_.normalizer_offset);
-    const BlockOperand queries = pack_block(call_.q, block, true, scratch);
-    const BlockOperand upstream = pack_block(dout_, block, true, scratch);
+    const BlockOperand queries = pack_block(call_.q, rows, true, scratch);
+    const BlockOperand upstream = pack_block(dout_, rows, true, scratch);
     const WeightPacker pack_weights(call_, block, {.rows = true}, scratch);
     const WeightPacker pack_gradient(call_, block, {.rows = true, .columns = true}, scratch);
     float* p = scratch.floats(tile_size);
@@ -154,10 +158,10 @@ class SpanTask {
                              .parameters = parameters_});
     });
 
-    if (as_rows) return write_rows(dq_block, D, block.queries, scale_, dq, {block.batch, block.head, block.query});
+    if (as_rows) return write_rows(dq_block, D, rows.queries, scale_, dq, {rows.batch, rows.head, rows.query});
     float* scale = scratch.floats(width);
     std::fill_n(scale, width, scale_);
-    write_block(dq_block, block, scale, dq);
+    write_block(dq_block, rows, scale, dq);
   }
 
   // Turns w from P into W, and dw from dW into dP.
@@ -181,18 +185,18 @@ class SpanTask {
     return packer.pack(tile, ds);
   }
 
-  const float* pack_delta(const QueryBlock& block, Scratch& scratch) const {
-    float* delta = scratch.floats(block.width);
-    std::fill_n(delta, block.width, 0.0f);
+  const float* pack_delta(const QueryBlock& rows, Scratch& scratch) const {
+    float* delta = scratch.floats(rows.width);
+    std::fill_n(delta, rows.width, 0.0f);
     const Tensor &d = dout_, &o = forward_.out;
     const auto& kernels = kernel::kernels().attention;
     if (!call_.is_bf16()) {
-      kernels.dot_rows(row_pointer(d, block.batch, block.head, block.query), d.stride(2),
-                       row_pointer(o, block.batch, block.head, block.query), o.stride(2), block.queries,
-                       call_.shape.E, delta);
+      kernels.dot_rows(row_pointer(d, rows.batch, rows.head, rows.query), d.stride(2),
+                       row_pointer(o, rows.batch, rows.head, rows.query), o.stride(2), rows.queries, call_.shape.E,
+                       delta);
     } else {
-      const auto at = [&](const Tensor& x) { return bf16_row_pointer(x, block.batch, block.head, block.query); };
-      kernels.dot_rows_bf16(at(d), d.stride(2), at(o), o.stride(2), block.queries, call_.shape.E, delta);
+      const auto at = [&](const Tensor& x) { return bf16_row_pointer(x, rows.batch, rows.head, rows.query); };
+      kernels.dot_rows_bf16(at(d), d.stride(2), at(o), o.stride(2), rows.queries, call_.shape.E, delta);
     }
     return delta;
   }
@@ -253,14 +257,17 @@ Tensor readable(const AttentionCall& call, const Tensor& dout) {
 }  // namespace
 
 BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout) {
-  const AttentionShape& shape = call.shape;
-  const DType dtype = call.q.dtype();
+  return backward_pass(call, forward, dout, call.q.dtype());
+}
+
+BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout,
+                             DType dtype) {
   BackwardResult result = {.dq = empty_in_order_of(call.q, call.q.shape(), dtype),
                            .dk = empty_in_order_of(call.k, call.k.shape(), dtype),
                            .dv = empty_in_order_of(call.v, call.v.shape(), dtype),
                            .parameters = {}};
-  const Spans spans(shape);
-  const int64_t heads = shape.B * shape.G, concurrent = spans.concurrent;
+  const Spans spans(call);
+  const int64_t G = call.kv_heads(), heads = call.shape.B * G, concurrent = spans.concurrent;
   const ParameterLayout layout(call, heads, concurrent);
   Tensor partial = Tensor::zeros({layout.chains, layout.size});
   const Tensor upstream = readable(call, dout);
@@ -271,8 +278,8 @@ BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& for
         const int64_t span = task % concurrent, head = task / concurrent;
         if (span >= count) continue;
         SpanTask(call, forward, upstream, layout, partial.data<float>() + chain * layout.size)
-            .run(head / shape.G, head % shape.G, spans.range(first + span, shape.S),
-                 parts[static_cast<size_t>(span)], result);
+            .run(head / G, call.kv_head() + head % G, spans.range(first + span), parts[static_cast<size_t>(span)],
+                 result);
       }
     });
   };

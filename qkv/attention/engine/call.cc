@@ -44,22 +44,29 @@ Tensor with_contiguous_rows(const Tensor& x) { return x.dim(3) <= 1 || x.stride(
 
 AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options,
                       bool with_backward) {
+  const Tensor &q = prepared.q.value(), &k = prepared.k.value();
+  return prepare(
+      prepared, v, options, with_backward,
+      {.B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = q.dim(3), .E = v.dim(3)});
+}
+
+AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options,
+                      bool with_backward, const AttentionShape& shape) {
   const Tensor q = with_contiguous_rows(prepared.q.value()), k = with_contiguous_rows(prepared.k.value());
   if (q.dim(3) != k.dim(3))
     fail("attention", "queries and keys must have the same width D for {}: q is {}, k is {}",
          options.score ? options.score->name() : "scaled_dot()", describe("BHTD", q.shape()),
          describe("BGSD", k.shape()));
-  AttentionCall call = {
-      .shape =
-          {.B = q.dim(0), .H = q.dim(1), .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = q.dim(3), .E = v.dim(3)},
-      .q = q,
-      .k = k,
-      .v = v,
-      .score = options.score ? options.score : scaled_dot(),
-      .modify = options.modify,
-      .mask = options.mask,
-      .normalize = options.normalize ? options.normalize : softmax(),
-      .reweigh = options.reweigh};
+  AttentionCall call = {.shape = shape,
+                        .part = whole(shape),
+                        .q = q,
+                        .k = k,
+                        .v = v,
+                        .score = options.score ? options.score : scaled_dot(),
+                        .modify = options.modify,
+                        .mask = options.mask,
+                        .normalize = options.normalize ? options.normalize : softmax(),
+                        .reweigh = options.reweigh};
   call.mask = call.mask & call.score->mask(call.shape);
   if (call.mask) call.mask->check(call.shape);
   for (const ModifierPtr& modifier : call.modify) modifier->check(call.shape);

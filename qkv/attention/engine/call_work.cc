@@ -11,7 +11,8 @@ OpWork forward_work(std::span<const AttentionCall> calls) {
   const OpScope counting("counting of visible pairs", {}, OpPass::other);
   for (const AttentionCall& call : calls) {
     const AttentionShape& s = call.shape;
-    const int64_t numbers = call.q.numel() + call.k.numel() + call.v.numel() + s.B * s.H * s.T * s.E;
+    const int64_t numbers =
+        call.q.numel() + call.k.numel() + call.v.numel() + s.B * call.part.heads * call.part.queries * s.E;
     work.flops += visible_flops(call, count_pairs(call));
     work.bytes += static_cast<double>(numbers * size_of(call.q.dtype()));
     work.numbers = call.q.dtype() == DType::bf16 ? WeightFormat::bf16 : WeightFormat::f32;

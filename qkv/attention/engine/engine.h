@@ -12,13 +12,13 @@ struct ForwardResult {
   SoftmaxStatistics statistics;
 };
 ForwardResult forward_pass(const AttentionCall& call);
+ForwardResult empty_result(const AttentionCall& call);
 
 // The single-query algorithm (single.cc), and the scores of a tile with its bits: weights are computed from
 // them, because the statistics that normalize the weights are.
 void forward_single_queries(const AttentionCall& call, ForwardResult& result);
 void single_query_scores(const AttentionCall& call, const Tile& tile, float* s);
-void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& block,
-                      const kernel::RunningSoftmax& running);
+void write_statistics(SoftmaxStatistics& statistics, const QueryBlock& rows, const kernel::RunningSoftmax& running);
 
 // log sum exp of the visible scores, (B,H,T).
 Tensor log_sum_exp(const SoftmaxStatistics& statistics);
@@ -29,11 +29,13 @@ Tensor attention_weights(const AttentionCall& call, const SoftmaxStatistics& sta
 Tensor mean_attention_weights(const AttentionCall& call, const SoftmaxStatistics& statistics);
 
 // Gradients of the prepared q and k, of v, and of the parameters of the score, the modifiers, the normalizer and
-// the reweighers, in this order.
+// the reweighers, in this order. dq, dk and dv are of the type of q, or of a given one.
 struct BackwardResult {
   Tensor dq, dk, dv;
   std::vector<Tensor> parameters;
 };
 BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout);
+BackwardResult backward_pass(const AttentionCall& call, const ForwardResult& forward, const Tensor& dout,
+                             DType type);
 
 }  // namespace qkv::internal

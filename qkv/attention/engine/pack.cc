@@ -103,13 +103,19 @@ BlockOperand pack_block(const Tensor& x, const QueryBlock& block, bool with_rows
                                   : pack_floats(x, block, with_rows, scratch);
 }
 
-KeyPacker::KeyPacker(const Tensor& x, int64_t batch, int64_t head, bool with_columns, Scratch& scratch)
-    : S_(x.dim(2)), width_(x.dim(3)), row_stride_(x.stride(2)), with_columns_(with_columns) {
+KeyPacker::KeyPacker(const AttentionCall& call, const Tensor& x, const KvHead& head, bool with_columns,
+                     Scratch& scratch)
+    : first_key_(call.part.key),
+      S_(x.dim(2)),
+      width_(x.dim(3)),
+      row_stride_(x.stride(2)),
+      with_columns_(with_columns) {
+  const int64_t row_head = head.head - call.kv_head();
   if (x.dtype() == DType::f32) {
-    floats_ = row_pointer(x, batch, head, 0);
+    floats_ = row_pointer(x, head.batch, row_head, 0);
     return;
   }
-  bf16_ = bf16_row_pointer(x, batch, head, 0);
+  bf16_ = bf16_row_pointer(x, head.batch, row_head, 0);
   if (!with_columns) return;
   // Complete chunks; 16 more units per row, so that rows do not share cache sets.
   const int64_t units = (S_ + chunk - 1) / chunk * (chunk / 2);
@@ -141,8 +147,9 @@ void KeyPacker::pack_columns(int64_t begin, int64_t end) {
 }
 
 KeyOperand KeyPacker::at(const Tile& tile) {
+  const int64_t key = tile.key - first_key_;
   if (floats_) {
-    const float* first = floats_ + tile.key * row_stride_;
+    const float* first = floats_ + key * row_stride_;
     return {.rows = first,
             .row_stride = row_stride_,
             .columns = first,
@@ -150,10 +157,10 @@ KeyOperand KeyPacker::at(const Tile& tile) {
             .key_stride = row_stride_,
             .width = width_};
   }
-  if (with_columns_) pack_columns(tile.key, tile.key + tile.keys);
-  return {.rows = reinterpret_cast<const float*>(bf16_ + tile.key * row_stride_),
+  if (with_columns_) pack_columns(key, key + tile.keys);
+  return {.rows = reinterpret_cast<const float*>(bf16_ + key * row_stride_),
           .row_stride = row_stride_ / 2,
-          .columns = with_columns_ ? columns_ + tile.key / 2 * (row_units_ ? 1 : column_width_) : nullptr,
+          .columns = with_columns_ ? columns_ + key / 2 * (row_units_ ? 1 : column_width_) : nullptr,
           .column_stride = row_units_ ? row_units_ : 1,
           .key_stride = row_units_ ? 1 : column_width_,
           .width = width_};

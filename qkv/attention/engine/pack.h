@@ -35,10 +35,15 @@ bool has_vnni_alignment(const Tensor& x);
 // The queries of a block of x, (B,H,T,columns), packed; with_rows: also the operand of the backward.
 BlockOperand pack_block(const Tensor& x, const QueryBlock& block, bool with_rows, Scratch& scratch);
 
-// Keys or values of one head. Columns of bf16 are packed when first read, a chunk of rows at a time.
+// A key/value head of the whole call.
+struct KvHead {
+  int64_t batch, head;
+};
+
+// Keys or values of one head, the first of the call's part in row 0 of x. Columns of bf16 are packed when first read, a chunk of rows at a time.
 class KeyPacker {
  public:
-  KeyPacker(const Tensor& x, int64_t batch, int64_t head, bool with_columns, Scratch& scratch);
+  KeyPacker(const AttentionCall& call, const Tensor& x, const KvHead& head, bool with_columns, Scratch& scratch);
   KeyOperand at(const Tile& tile);
 
  private:
@@ -46,7 +51,7 @@ class KeyPacker {
 
   const uint16_t* bf16_ = nullptr;
   const float* floats_ = nullptr;
-  int64_t S_, width_, row_stride_;
+  int64_t first_key_, S_, width_, row_stride_;
   bool with_columns_;
   float* columns_ = nullptr;      // (ceil(S/2), column_width_) units
   uint8_t* is_packed_ = nullptr;  // per chunk

@@ -45,11 +45,12 @@ PairCounts count_block(const AttentionCall& call, const QueryBlock& block) {
 
 PairCounts count_pairs(const AttentionCall& call) {
   const AttentionShape& s = call.shape;
-  std::vector<PairCounts> heads(static_cast<size_t>(s.B * s.H));
-  parallel_for(s.B * s.H, [&](int64_t i) {
+  const int64_t H = call.part.heads;
+  std::vector<PairCounts> heads(static_cast<size_t>(s.B * H));
+  parallel_for(s.B * H, [&](int64_t i) {
     PairCounts& n = heads[static_cast<size_t>(i)];
     for (int64_t b = 0; b < count_query_blocks(call); ++b)
-      n = sum(n, count_block(call, query_block(call, i / s.H, i % s.H, b)));
+      n = sum(n, count_block(call, query_block(call, i / H, call.part.head + i % H, b)));
   });
   return std::accumulate(heads.begin(), heads.end(), PairCounts(), sum);
 }

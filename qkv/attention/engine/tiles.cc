@@ -18,7 +18,7 @@ int64_t queries_per_block(const AttentionCall& call) {
 }
 int64_t count_query_blocks(const AttentionCall& call) {
   const int64_t block = queries_per_block(call);
-  return (call.shape.T + block - 1) / block;
+  return (call.part.queries + block - 1) / block;
 }
 
 bool is_short(const AttentionCall& call) {
@@ -31,8 +31,8 @@ int64_t heads_per_task(const AttentionCall& call, int64_t heads) {
 }
 
 QueryBlock query_block(const AttentionCall& call, int64_t batch, int64_t head, int64_t index) {
-  const int64_t block = queries_per_block(call), query = index * block;
-  const int64_t queries = std::min(block, call.shape.T - query);
+  const int64_t block = queries_per_block(call), query = call.part.query + index * block;
+  const int64_t queries = std::min(block, call.part.query + call.part.queries - query);
   return {&call.shape, batch, head, query, queries, round_to_lanes(queries)};
 }
 
@@ -120,14 +120,14 @@ void modify_and_mask(const AttentionCall& call, const Tile& tile, const uint64_t
   if (visible) mask_scores(s, tile.keys, tile.width, visible);
 }
 
-BlockStatistics load_statistics(const SoftmaxStatistics& statistics, const QueryBlock& block, Scratch& scratch) {
-  const int64_t at = (block.batch * block.shape->H + block.head) * block.shape->T + block.query;
-  float *maximum = scratch.floats(block.width), *inverse_sum = scratch.floats(block.width);
-  std::fill_n(maximum, block.width, 0.0f);
-  std::fill_n(inverse_sum, block.width, 0.0f);
+BlockStatistics load_statistics(const SoftmaxStatistics& statistics, const QueryBlock& rows, Scratch& scratch) {
+  const int64_t at = offset_in(statistics.maximum, rows);
+  float *maximum = scratch.floats(rows.width), *inverse_sum = scratch.floats(rows.width);
+  std::fill_n(maximum, rows.width, 0.0f);
+  std::fill_n(inverse_sum, rows.width, 0.0f);
   const float* from = statistics.maximum.data<float>() + at;
-  for (int64_t i = 0; i < block.queries; ++i) maximum[i] = std::isinf(from[i]) ? 0.0f : from[i];
-  std::copy_n(statistics.inverse_sum.data<float>() + at, block.queries, inverse_sum);
+  for (int64_t i = 0; i < rows.queries; ++i) maximum[i] = std::isinf(from[i]) ? 0.0f : from[i];
+  std::copy_n(statistics.inverse_sum.data<float>() + at, rows.queries, inverse_sum);
   return {maximum, inverse_sum};
 }
 

@@ -25,6 +25,12 @@ int64_t round_to_lanes(int64_t n);
 int64_t queries_per_block(const AttentionCall& call);
 int64_t count_query_blocks(const AttentionCall& call);
 QueryBlock query_block(const AttentionCall& call, int64_t batch, int64_t head, int64_t index);
+// Where the block is in the tensors of the call, which have the heads and queries of its part.
+inline QueryBlock rows_of(const AttentionCall& call, QueryBlock block) {
+  block.head -= call.part.head;
+  block.query -= call.part.query;
+  return block;
+}
 
 // Reading and writing a short sequence takes about as long as computing it. So the forward prefetches, and a task
 // takes several heads that are adjacent in memory, if every thread still has enough tasks.
@@ -43,12 +49,13 @@ inline const uint16_t* bf16_row_pointer(const Tensor& x, int64_t batch, int64_t 
 }
 
 // Calls visit(tile, visibility) for every tile of the block with keys in `clip` that is not masked, in the order of
-// the keys. Tiles begin at even keys, so VNNI units are not split.
+// the keys. Tiles begin at an even distance from the first key of `clip`, so VNNI units are not split.
 template <class Visit>
 void for_each_visible_tile(const AttentionCall& call, const QueryBlock& block, const KeyRange& clip, Visit visit) {
   const KeyRange range = call.mask ? call.mask->key_range(block) : clip;
   const int64_t end = std::min(clip.end, range.end);
-  for (int64_t key = std::max(clip.begin, range.begin / 2 * 2); key < end; key += max_block_keys) {
+  for (int64_t key = std::max(clip.begin, clip.begin + (range.begin - clip.begin) / 2 * 2); key < end;
+       key += max_block_keys) {
     Tile tile{block, key, std::min(max_block_keys, end - key)};
     const Visibility visibility = call.mask ? call.mask->classify(tile) : Visibility::visible;
     if (visibility != Visibility::masked) visit(tile, visibility);
@@ -87,7 +94,7 @@ void for_each_tile(const AttentionCall& call, const QueryBlock& block, const Key
   });
 }
 
-inline KeyRange all_keys(const AttentionCall& call) { return {0, call.shape.S}; }
+inline KeyRange all_keys(const AttentionCall& call) { return {call.part.key, call.part.key + call.part.keys}; }
 
 // s (keys x width) becomes masked_score where bit i of visible[j] is 0; width is 1 or a multiple of the lanes.
 void mask_scores(float* s, int64_t keys, int64_t width, const uint64_t* visible);
@@ -96,6 +103,11 @@ void mask_scores(float* s, int64_t keys, int64_t width, const uint64_t* visible)
 // backward, it is copied to modified[m], if given.
 void modify_and_mask(const AttentionCall& call, const Tile& tile, const uint64_t* visible, float* s,
                      float* const* modified = nullptr);
+
+// Where the numbers of some queries begin in x, (B,H,T).
+inline int64_t offset_in(const Tensor& x, const QueryBlock& rows) {
+  return (rows.batch * x.dim(1) + rows.head) * x.dim(2) + rows.query;
+}
 
 // The online softmax before its first tile.
 inline void reset(const kernel::RunningSoftmax& running, int64_t width) {
@@ -107,6 +119,6 @@ inline void reset(const kernel::RunningSoftmax& running, int64_t width) {
 struct BlockStatistics {
   const float *maximum, *inverse_sum;
 };
-BlockStatistics load_statistics(const SoftmaxStatistics& statistics, const QueryBlock& block, Scratch& scratch);
+BlockStatistics load_statistics(const SoftmaxStatistics& statistics, const QueryBlock& rows, Scratch& scratch);
 
 }  // namespace qkv::internal

@@ -12,7 +12,7 @@ void for_each_weights(const AttentionCall& call, const SoftmaxStatistics& statis
                       Visit visit) {
   Scratch scratch;
   const TileScope scope(call);
-  KeyPacker keys(call.k, block.batch, block.kv_head(), false, scratch);
+  KeyPacker keys(call, call.k, {block.batch, block.kv_head()}, false, scratch);
   const bool single = call.algorithm == Algorithm::single_query;
   const BlockOperand queries = single ? BlockOperand{} : pack_block(call.q, block, false, scratch);
   const BlockStatistics final_values = load_statistics(statistics, block, scratch);
