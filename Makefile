@@ -21,7 +21,7 @@ TEST = ctest --preset $(PRESET) -j $(CORES)
 # How long the first compilation takes: minutes on two cores of a server.
 announce = [ -e $(1) ] || echo 'Compiling: about $(2) minutes on two cores the first time, seconds after a change.'
 
-.PHONY: build demo test slow check tidy coverage doc bench python wheel install dev sanitize tsan fuzz clean help setup command
+.PHONY: build demo test slow check tidy coverage doc site bench python wheel install dev sanitize tsan fuzz clean help setup command
 .DEFAULT_GOAL := build
 
 build: command      ## the library and the qkv command, in build/
@@ -49,6 +49,9 @@ coverage: setup     ## which lines the tests reach, by folder: half an hour
 
 doc: setup          ## run the examples and update the pages and pictures of doc/
 	@$(CONFIGURE) && $(COMPILE) --target example doc_cost && script/doc $(BUILD)
+
+site: command       ## the documentation as HTML that needs no network, in build/site/html
+	@script/site $(BUILD)
 
 bench: setup        ## run the benchmarks
 	@$(CONFIGURE) -DQKV_BENCH=ON && $(COMPILE) --target bench

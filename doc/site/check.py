@@ -1,0 +1,139 @@
+"""Checks the site: links, resources, what the reference must have, and the console of a browser.
+
+    check.py BUILD HTML
+
+Without Chromium (Debian: chromium) the last part is skipped with a message.
+"""
+
+import html.parser
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+import command_reference
+import cpp_reference
+import python_reference
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Page(html.parser.HTMLParser):
+    """The anchors, links, resources and text of a page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.anchors, self.links, self.resources, self.images_without_text, self.text = set(), [], [], [], []
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.anchors |= {given[key] for key in ("id", "name") if given.get(key)}
+        if tag == "a" and given.get("href"):
+            self.links.append(given["href"])
+        elif tag in ("img", "script", "iframe") and given.get("src"):
+            self.resources.append(given["src"])
+        elif tag == "link" and given.get("rel") == "stylesheet":
+            self.resources.append(given["href"])
+        if (tag == "img" and not given.get("alt")) or (tag == "iframe" and not given.get("title")):
+            self.images_without_text.append(given.get("src"))
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def links(folder, pages):
+    for path, page in pages.items():
+        for link in page.links + page.resources:
+            url = urllib.parse.urlsplit(link)
+            if url.scheme or url.netloc:
+                if link in page.resources and url.scheme != "data":
+                    yield f"{path}: {link} is loaded from the network"
+                continue
+            target = (
+                os.path.normpath(os.path.join(os.path.dirname(path), urllib.parse.unquote(url.path)))
+                if url.path
+                else path
+            )
+            if not (folder / target).exists():
+                yield f"{path}: {link} is a broken link"
+            elif (
+                url.fragment and target in pages and urllib.parse.unquote(url.fragment) not in pages[target].anchors
+            ):
+                yield f"{path}: {target} has no #{url.fragment}"
+        for image in page.images_without_text:
+            yield f"{path}: {image} has no text alternative"
+
+
+def reference(pages, build):
+    """What the sources have must be on its page."""
+    for header in cpp_reference.public_headers(ROOT):
+        path, anchor = cpp_reference.page_of(header)
+        if anchor not in pages[path.replace(".md", ".html")].anchors:
+            yield f"{header} is not in the reference"
+    for name, (module, _) in python_reference.public_names(ROOT).items():
+        page = pages[f"reference/python/{module.strip('_')}.html"]
+        if f"qkv.{name}" not in page.text:
+            yield f"qkv.{name} is not in the reference"
+    command = build / "cli" / "qkv"
+    for name in command_reference.commands(command):
+        text = "".join(pages[f"reference/command/{name}.html"].text)
+        for flag in re.findall(
+            r"^  (?:-\w, )*(--[\w-]+)", command_reference.run(command, "help", name), re.MULTILINE
+        ):
+            if flag not in text:
+                yield f"{flag} of qkv {name} is not in the reference"
+
+
+def features():
+    """Every row of the table of features in README.md has a link."""
+    table = (ROOT / "README.md").read_text().partition("## Features")[2].strip().partition("\n\n")[0]
+    for row in table.split("\n")[2:]:
+        if "](" not in row:
+            yield f"README.md: the feature '{row.split('|')[1].strip()}' links to no page"
+
+
+def console(folder, pages):
+    """What the scripts of the pages report while a browser opens one after another in a frame."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if not browser:
+        print("check-site: the console was SKIPPED, there is no chromium (apt-get install chromium)")
+        return
+    addresses = [(folder / path).as_uri() for path in pages] + [(folder / "search.html").as_uri() + "?q=softmax"]
+    with tempfile.TemporaryDirectory() as scratch:
+        frames = pathlib.Path(scratch) / "frames.html"
+        frames.write_text(
+            f"<iframe id=f width=1000 height=800></iframe><script>const all = {addresses}; let at = 0;"
+            "const f = document.getElementById('f'); f.onload = () => setTimeout(next, 20);"
+            "function next() { if (at < all.length) f.src = all[at++]; else document.title = 'done'; }"
+            "next();</script>"
+        )
+        done = subprocess.run(
+            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--log-level=0",
+             f"--user-data-dir={scratch}/profile", "--virtual-time-budget=600000", "--dump-dom", frames.as_uri()],
+            capture_output=True, text=True, timeout=500,
+        )  # fmt: skip
+    if "<title>done</title>" not in done.stdout:
+        yield "the browser did not open all pages"
+    for line in done.stderr.split("\n"):
+        if "CONSOLE" in line:
+            yield line[line.index("CONSOLE") :]
+
+
+def main():
+    build, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    pages = {str(path.relative_to(folder)): Page(path) for path in sorted(folder.rglob("*.html"))}
+    failed = [*links(folder, pages), *reference(pages, build), *features(), *console(folder, pages)]
+    for line in failed[:60]:
+        print(f"check-site: {line}", file=sys.stderr)
+    if not failed:
+        print(f"check-site: {len(pages)} pages")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
