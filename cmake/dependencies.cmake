@@ -9,6 +9,11 @@ find_package(Oniguruma REQUIRED)
 find_package(utf8proc MODULE REQUIRED)
 find_package(libzip MODULE REQUIRED)
 find_package(yaml-cpp MODULE REQUIRED)
+# Optional: without it, files compressed by zstd are an error that says so.
+option(QKV_ZSTD "Read and write zstd where libzstd is found" ON)
+if(QKV_ZSTD)
+  find_package(zstd MODULE QUIET)
+endif()
 
 # Header-only, and not in the interface of the library.
 find_path(QKV_RANDOM123 Random123/philox.h REQUIRED)

@@ -34,7 +34,7 @@ configure_package_config_file(cmake/qkvConfig.cmake.in qkvConfig.cmake INSTALL_D
 write_basic_package_version_file(qkvConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/qkvConfig.cmake ${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
               cmake/FindSentencePiece.cmake cmake/FindOniguruma.cmake cmake/Findutf8proc.cmake
-              cmake/Findlibzip.cmake cmake/Findyaml-cpp.cmake DESTINATION ${package})
+              cmake/Findlibzip.cmake cmake/Findyaml-cpp.cmake cmake/Findzstd.cmake DESTINATION ${package})
 
 # For pkg-config: qkv-attention and qkv.
 set(pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -45,5 +45,9 @@ function(qkv_pkg_config pc_name pc_description pc_libs pc_private pc_libs_privat
   install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc DESTINATION ${pc_folder})
 endfunction()
 qkv_pkg_config(qkv-attention "Attention in all its forms" "-lqkv_attention" "" "-lstdc++ -lm -lpthread")
+set(zstd_flag)
+if(zstd_FOUND)
+  set(zstd_flag " -lzstd")
+endif()
 qkv_pkg_config(qkv "Attention, and the Transformer built on it" "-lqkv" "zlib"
-               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lonig -lutf8proc -lzip -lyaml-cpp -lstdc++ -lm -lpthread")
+               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lonig -lutf8proc -lzip -lyaml-cpp${zstd_flag} -lstdc++ -lm -lpthread")
