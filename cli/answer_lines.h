@@ -58,6 +58,7 @@ struct ReadLine {
 struct AnswerOptions {
   bool strict = false;
   size_t min_lines = 64, max_lines = 2048, max_bytes = size_t{1} << 24;  // read before they are answered
+  double fast = 2, slow = 8;               // seconds: blocks become larger, or smaller
   std::function<void()> before_wait = {};  // called repeatedly while no input arrives; may throw
 };
 
@@ -126,9 +127,8 @@ void answer_block(std::vector<ReadLine<Item>>& lines, LineReports& reports, bool
 // How many lines are read before they are answered: more make better batches, fewer make answers and interruptions
 // prompt. Doubled after a fast block, halved after a slow one.
 inline size_t next_block_size(size_t lines, double seconds, const AnswerOptions& options) {
-  constexpr double fast = 2, slow = 8;
-  if (seconds > slow) return std::max(options.min_lines, lines / 2);
-  return seconds < fast ? std::min(options.max_lines, lines * 2) : lines;
+  if (seconds > options.slow) return std::max(options.min_lines, lines / 2);
+  return seconds < options.fast ? std::min(options.max_lines, lines * 2) : lines;
 }
 
 template <class Item, class Reader, class Answer>

@@ -99,6 +99,14 @@ Option* App::get_option(const std::string& name) {
   fail("cli", "there is no flag {}", name);
 }
 
+std::map<std::string, std::vector<std::string>> App::given() const {
+  std::map<std::string, std::vector<std::string>> values;
+  for (const CLI::Option* option : app_.get_options())
+    if (option->count() > 0 && !option->get_lnames().empty())
+      values[option->get_lnames().front()] = option->results();
+  return values;
+}
+
 void App::footer(const std::string& text) { app_.footer(text); }
 const std::string& App::get_name() const { return app_.get_name(); }
 

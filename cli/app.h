@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,7 +63,9 @@ class App {
                      const std::string& help);
   void group(const std::string& heading);       // of the flags that are added next, in the help
   Option* get_option(const std::string& name);  // of those added here
-  void footer(const std::string& text);         // of the help
+  // The flags that were given, without dashes, and their values as text; those of settings files among them.
+  std::map<std::string, std::vector<std::string>> given() const;
+  void footer(const std::string& text);  // of the help
   const std::string& get_name() const;
 
   CLI::App& cli11() const { return app_; }

@@ -5,9 +5,11 @@
 
 #include "cli/command.h"
 #include "cli/decoding_flags.h"
+#include "cli/distinct_lines.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/npy.h"
+#include "cli/shards.h"
 #include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/pipeline/embedder.h"
@@ -30,38 +32,48 @@ struct EmbedCommand {
   VectorFormat format = VectorFormat::tsv;
   bool strict = false, quiet = false;
   int threads = 0;
+  Shards shards;
 
   int run() {
     if (threads > 0) set_threads(threads);
     require<UsageError>(format != VectorFormat::safetensors || output != "-", "qkv embed",
                         "--format safetensors needs --output FILE");
+    require<UsageError>(is_text() || !shards.given(), "qkv embed",
+                        "--shards needs --format tsv or json, a line for each vector, got {}", name_of(format));
+    const std::unique_ptr<ResumableFile> shard = shards.open_output(
+        {.command = "embed", .model = model, .input = texts.empty() ? input : "", .output = output});
+    if (shard && shard->complete()) return shards.report_complete(output, quiet);
     const Embedder embedder = open_embedder("embed", model, held);
     const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
     LineReader lines =
-        open_lines({.command = "embed", .input = input, .given = texts, .what = "sentences", .quiet = quiet});
+        shard
+            ? shards.open_lines(input, *shard)
+            : open_lines({.command = "embed", .input = input, .given = texts, .what = "sentences", .quiet = quiet});
     const bool whole = format == VectorFormat::safetensors;  // written by save_safetensors() at the end
     LineJob job({.command = "embed",
                  .input = texts.empty() ? input : "",
                  .output = whole ? "-" : output,
                  .strict = strict,
-                 .quiet = quiet});
+                 .quiet = quiet,
+                 .resumable = shard.get(),
+                 .json_progress = shards.json_progress()});
     std::vector<float> all;  // of the formats that are written at the end
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
-      const Embeddings found = embedder.embed(good_items(read), options, [&](int64_t done) { job.show(done); });
+      const DistinctLines<std::string> distinct(read);
+      const Embeddings found = distinct.compute(
+          [&] { return embedder.embed(distinct.items(), options, [&](int64_t done) { job.show(done); }); });
       const auto C = static_cast<size_t>(embedder.vector_width(options));
-      size_t next = 0;
-      auto cut = found.truncated.begin();
+      size_t good = 0;
       for (const ReadLine<std::string>& line : read) {
         if (line.bad) {
           if (is_text()) job.print("\n");
           if (!is_text()) all.insert(all.end(), C, 0.0f);
           continue;
         }
-        if (cut != found.truncated.end() && *cut == next) {
+        const size_t index = distinct.index(good++);
+        if (std::binary_search(found.truncated.begin(), found.truncated.end(), index))
           job.report("were too long", fmt::format("{}: {}; the rest was not read", line.where, longer));
-          ++cut;
-        }
-        const std::span<const float> vector = found.vectors.span<float>().subspan(next++ * C, C);
+        const std::span<const float> vector = found.vectors.span<float>().subspan(index * C, C);
         if (is_text()) job.print(line_of(vector));
         if (!is_text()) all.insert(all.end(), vector.begin(), vector.end());
       }
@@ -93,12 +105,13 @@ Command add_embed(App& parent) {
   model_flag(app, c->model)->required();
   texts_argument(app, c->texts, "sentences to embed, instead of --input", "SENTENCE");
   app.group("Input and output");
-  flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--input", c->input, "text, one sentence per line; plain, gzip or zstd; -: standard input", "FILE");
   flag(app, "--output", c->output, "a vector for each line, in the order of the input; -: standard output", "FILE");
   choice(app, "--format", c->format,
          "one line for each vector, numbers separated by tabs or a JSON array; or all vectors (lines, width) as a "
          "NumPy array, or as the tensor 'embeddings' of a safetensors file");
   decoding_flags(app, c->options);
+  c->shards.add_flags(app);
   strict_flag(app, c->strict, "an empty line (in arrays, zeros)");
   quiet_flag(app, c->quiet);
   weight_flags(app, c->held);

@@ -89,7 +89,7 @@ Command add_fill_mask(App& parent) {
   model_flag(app, c->model)->required();
   texts_argument(app, c->texts, "texts with masks, instead of --input", "TEXT");
   app.group("Input and output");
-  flag(app, "--input", c->input, "texts with masks, one per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--input", c->input, "texts with masks, one per line; plain, gzip or zstd; -: standard input", "FILE");
   flag(app, "--output", c->output, "filled texts, one per line, in the order of the input; -: standard output",
        "FILE");
   app.group("Answers");

@@ -98,7 +98,7 @@ inline Option* model_flag(App& app, std::string& model) {
 
 inline Option* corpus_flag(App& app, std::string& corpus) {
   return flag(app, "--input", corpus,
-              "sentence pairs: TSV (source TAB target), or two files with a sentence per line; plain or gzip",
+              "sentence pairs: TSV (source TAB target), or two files with a sentence per line; plain, gzip or zstd",
               corpus_unit);
 }
 

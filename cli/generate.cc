@@ -161,7 +161,7 @@ Command add_generate(App& parent) {
   c->prompt_flag =
       flag(app, "--prompt", c->prompt, "text to continue; the continuation is printed as it grows", "TEXT")
           ->default_str(no_prompt);
-  flag(app, "--input", c->input, "or prompts, one per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--input", c->input, "or prompts, one per line; plain, gzip or zstd; -: standard input", "FILE");
   flag(app, "--output", c->output, "continuations, in the order of the prompts; -: standard output", "FILE");
   app.add_flag(
       "--scores", c->scores,

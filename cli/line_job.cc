@@ -1,10 +1,13 @@
 #include "cli/line_job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <unistd.h>
+#include <utility>
 
 #include "qkv/base/counted.h"
+#include "qkv/base/json.h"
 #include "qkv/text/bytes.h"
 
 namespace qkv::cli {
@@ -43,22 +46,58 @@ bool shows_progress(const LineJobOptions& options) {
 }  // namespace
 
 LineJob::LineJob(const LineJobOptions& options)
-    : options_(options), out_(options.output), progress_({.quiet = !shows_progress(options), .terminal = true}) {
-  if (out_.is_file()) interrupt_.emplace();
-  if (progress_.on_terminal()) total_ = count_lines(options.input);
+    : options_(options),
+      out_(options.resumable ? "-" : options.output),
+      progress_({.quiet = !shows_progress(options), .terminal = true}) {
+  if (out_.is_file() || options.resumable) interrupt_.emplace();
+  if (options.resumable) {
+    resumed_ = options.resumable->lines();
+    compressor_ = compressor_for(options.output);
+  } else if (progress_.on_terminal()) {
+    total_ = count_lines(options.input);
+  }
 }
 
 void LineJob::print(std::string_view text) {
+  ++printed_;
+  if (options_.resumable) {
+    answers_ += text;
+    return;
+  }
   if (!out_.is_file()) progress_.clear();
   out_.print(text);
-  ++printed_;
+}
+
+void LineJob::flush(int64_t lines) {
+  if (!options_.resumable) return out_.flush();
+  if (compressor_) {
+    std::string frame = compressor_->compress(answers_);
+    answers_ = std::move(frame += compressor_->finish());
+  }
+  options_.resumable->append(answers_, lines);
+  answers_.clear();
 }
 
 void LineJob::show(int64_t done) {
   check_interrupt();
+  if (options_.json_progress > 0) show_json(base_ + done);
   if (progress_.due())
     progress_.show(
         line_progress(base_ + done, total_, std::chrono::duration<double>(Clock::now() - start_).count()));
+}
+
+void LineJob::show_json(int64_t done) {
+  const auto now = Clock::now();
+  if (std::chrono::duration<double>(now - shown_).count() < options_.json_progress) return;
+  shown_ = now;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const auto tenths = [](double number) { return std::round(number * 10) / 10; };
+  const Json line = {{"command", options_.command},
+                     {"lines", resumed_ + done},
+                     {"resumed", resumed_},
+                     {"seconds", tenths(seconds)},
+                     {"lines_per_second", tenths(static_cast<double>(done) / seconds)}};
+  cli::say(line.dump());
 }
 
 void LineJob::report(const std::string& kind, const std::string& message) {
@@ -76,6 +115,11 @@ void LineJob::check_interrupt() const {
 
 int LineJob::keep_partial() {
   progress_.clear();
+  if (options_.resumable) {
+    cli::say(fmt::format("qkv {}: interrupted; kept {} in {}.part; the same command goes on", options_.command,
+                         counted(options_.resumable->lines(), "line"), options_.output));
+    return 128 + interrupt_->signal();
+  }
   if (!total_) total_ = count_lines(options_.input);
   const std::string lines = total_ ? fmt::format("{} of {}", printed_, counted(*total_, "line"))
                                    : fmt::format("{}", counted(printed_, "line"));
@@ -94,6 +138,11 @@ int LineJob::keep_partial() {
 
 void LineJob::finish() {
   progress_.clear();
+  if (options_.resumable) {
+    const bool is_empty = options_.resumable->lines() == 0;  // which is not a compressed file
+    if (compressor_ && is_empty) options_.resumable->append(compressor_->finish(), 0);
+    options_.resumable->commit();
+  }
   out_.close();
   reports_.finish();
 }

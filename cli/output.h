@@ -1,5 +1,5 @@
-// Where a command's data goes: standard output, or a file that appears under its name only when it is complete. And
-// where its messages go: standard error.
+// Where a command's data goes: standard output, or a file that appears under its name only when it is complete, and is
+// compressed if that ends in .gz or .zst. And where its messages go: standard error.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "qkv/base/file.h"
+#include "qkv/text/compression.h"
 
 namespace qkv::cli {
 
@@ -22,8 +23,14 @@ class Output {
   bool is_file() const { return file_ != nullptr; }
 
  private:
+  void finish_frame();
+
+  std::unique_ptr<Compressor> compressor_;
   std::unique_ptr<FileWriter> file_;
 };
+
+// The compressor of a file of that name; none if it is to be written as it is.
+std::unique_ptr<Compressor> compressor_for(const std::string& path);
 
 // A line on stderr, with control characters made visible. Failures to write it are ignored; if there is no memory left to
 // make it, it is "qkv: out of memory".

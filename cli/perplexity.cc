@@ -5,8 +5,10 @@
 
 #include "cli/command.h"
 #include "cli/decoding_flags.h"
+#include "cli/distinct_lines.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/shards.h"
 #include "cli/text_input.h"
 #include "cli/timings.h"
 #include "qkv/base/counted.h"
@@ -23,25 +25,43 @@ struct PerplexityCommand {
   ScoreTextOptions options;
   bool tokens = false, total = false, strict = false, quiet = false, show_timings = false;
   int threads = 0;
+  Shards shards;
 
   int run() const {
     if (threads > 0) set_threads(threads);
     visit_options(options, CheckRanges{"perplexity"});  // before anything is read
+    require<UsageError>(!total || !shards.given(), "qkv perplexity",
+                        "--total is one line about all lines; leave it out with --shards");
+    const std::unique_ptr<ResumableFile> shard =
+        shards.open_output({.command = "perplexity", .model = model, .input = input, .output = output});
+    if (shard && shard->complete()) return shards.report_complete(output, quiet);
+    const bool resumed = shard && shard->lines() > 0;
     Timings timings;
     const Generator generator = open_generator("perplexity", model, held);
     timings.model_read();
-    LineReader lines = open_lines({.command = "perplexity", .input = input, .what = "texts", .quiet = quiet});
-    LineJob job({.command = "perplexity", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    LineReader lines = shard
+                           ? shards.open_lines(input, *shard)
+                           : open_lines({.command = "perplexity", .input = input, .what = "texts", .quiet = quiet});
+    LineJob job({.command = "perplexity",
+                 .input = input,
+                 .output = output,
+                 .strict = strict,
+                 .quiet = quiet,
+                 .resumable = shard.get(),
+                 .json_progress = shards.json_progress()});
     LanguageModelScore sum;
     int64_t texts = 0;
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
-      const std::vector<TextScore> scores = timings.measure(
-          [&] { return generator.score(good_items(read), options, [&](int64_t done) { job.show(done); }); });
-      auto next = scores.begin();
+      const DistinctLines<std::string> distinct(read);
+      const std::vector<TextScore> scores = distinct.compute([&] {
+        return timings.measure(
+            [&] { return generator.score(distinct.items(), options, [&](int64_t done) { job.show(done); }); });
+      });
+      for (const TextScore& score : scores) timings.add(std::ssize(score.tokens), 0);
+      size_t good = 0;
       for (const ReadLine<std::string>& line : read) {
-        const TextScore score = line.bad ? TextScore() : *next++;
+        const TextScore score = line.bad ? TextScore() : scores[distinct.index(good++)];
         sum.add(-score.log_probability, std::ssize(score.tokens));
-        timings.add(std::ssize(score.tokens), 0);
         texts += score.tokens.empty() ? 0 : 1;
         if (!total) job.print(line_of(score) + "\n");
       }
@@ -50,7 +70,7 @@ struct PerplexityCommand {
       job.answer<std::string>(lines, answer);
       if (total) job.print(fmt::format("{:.4f}\t{:.4f}\t{}\n", sum.perplexity(), sum.cross_entropy(), sum.tokens));
     });
-    if (code == 0)
+    if (code == 0 && !resumed)
       job.say(fmt::format("{}, {}, log-probability per token {:.4f}, perplexity {:.3f}", counted(texts, "line"),
                           counted(sum.tokens, "token"), -sum.cross_entropy(), sum.perplexity()));
     if (show_timings) timings.print();
@@ -75,13 +95,14 @@ Command add_perplexity(App& parent) {
   const auto c = std::make_shared<PerplexityCommand>();
   model_flag(app, c->model)->required();
   app.group("Input and output");
-  flag(app, "--input", c->input, "text, one document per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--input", c->input, "text, one document per line; plain, gzip or zstd; -: standard input", "FILE");
   flag(app, "--output", c->output,
        "PERPLEXITY TAB LOG-PROBABILITY TAB TOKENS of each line, whose end counts as a token; -: standard output",
        "FILE");
   app.add_flag("--tokens", c->tokens, "print each token and its log-probability after a tab");
   app.add_flag("--total", c->total, "print only PERPLEXITY TAB CROSS-ENTROPY PER TOKEN TAB TOKENS of all lines");
   decoding_flags(app, c->options);
+  c->shards.add_flags(app);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);

@@ -3,8 +3,10 @@
 
 #include "cli/command.h"
 #include "cli/decoding_flags.h"
+#include "cli/distinct_lines.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
+#include "cli/shards.h"
 #include "qkv/base/counted.h"
 #include "qkv/base/threads.h"
 #include "qkv/pipeline/translator.h"
@@ -20,38 +22,52 @@ struct ScoreCommand {
   ScorePairsOptions options;
   bool tokens = false, strict = false, quiet = false;
   int threads = 0;
+  Shards shards;
 
   int run() const {
     if (threads > 0) set_threads(threads);
     visit_options(options, CheckRanges{"score"});
+    const std::unique_ptr<ResumableFile> shard =
+        shards.open_output({.command = "score", .model = model, .input = input, .output = output});
+    if (shard && shard->complete()) return shards.report_complete(output, quiet);
     const Translator translator = open_translator("score", model, held);
     const ModelConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
-    CorpusReader pairs(input, {.every_line = true});
-    LineJob job({.command = "score", .input = input, .output = output, .strict = strict, .quiet = quiet});
+    const bool resumed = shard && shard->lines() > 0;
+    CorpusReader pairs =
+        shard ? shards.open_pairs(input, *shard) : CorpusReader(input, CorpusOptions{.every_line = true});
+    LineJob job({.command = "score",
+                 .input = input,
+                 .output = output,
+                 .strict = strict,
+                 .quiet = quiet,
+                 .resumable = shard.get(),
+                 .json_progress = shards.json_progress()});
     Sum sum;
     const auto answer = [&](const std::vector<ReadLine<SentencePair>>& read) {
       std::vector<std::string> sources, targets;
-      for (const SentencePair& pair : good_items(read)) {
+      const DistinctLines<SentencePair> distinct(read);
+      for (const SentencePair& pair : distinct.items()) {
         sources.push_back(pair.source);
         targets.push_back(pair.target);
       }
-      const std::vector<PairScore> scores =
-          translator.score(sources, targets, options, [&](int64_t done) { job.show(done); });
-      auto next = scores.begin();
+      const std::vector<PairScore> scores = distinct.compute(
+          [&] { return translator.score(sources, targets, options, [&](int64_t done) { job.show(done); }); });
+      size_t good = 0;
       for (const ReadLine<SentencePair>& line : read) {
         if (line.bad) {
           job.print("\n");
           continue;
         }
-        if (next->truncated)
+        const PairScore& score = scores[distinct.index(good++)];
+        if (score.truncated)
           job.report("were too long", fmt::format("{}: {}; the rest was not scored", line.where, longer));
-        job.print(line_of(*next) + "\n");
-        sum.add(*next++);
+        job.print(line_of(score) + "\n");
+        sum.add(score);
       }
     };
     const int code = job.run([&] { job.answer<SentencePair>(pairs, answer); });
-    if (code == 0) job.say(sum.to_string());
+    if (code == 0 && !resumed) job.say(sum.to_string());
     return code;
   }
 
@@ -93,6 +109,7 @@ Command add_score(App& parent) {
        "FILE");
   app.add_flag("--tokens", c->tokens, "print each target token and its log-probability after a tab");
   decoding_flags(app, c->options);
+  c->shards.add_flags(app);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   weight_flags(app, c->held);

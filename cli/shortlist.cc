@@ -54,7 +54,7 @@ Command add_shortlist(App& parent) {
   flag(app, "--train", c->train,
        "sentence pairs that the model was trained on: TSV (source TAB target), or two files with a sentence per "
        "line; "
-       "plain or gzip",
+       "plain, gzip or zstd",
        corpus_unit)
       ->required();
   flag(app, "--output", c->output, "file to write, for qkv translate --shortlist", "FILE")->required();

@@ -3,9 +3,11 @@
 
 #include "cli/command.h"
 #include "cli/decoding_flags.h"
+#include "cli/distinct_lines.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
 #include "cli/output.h"
+#include "cli/shards.h"
 #include "cli/text_input.h"
 #include "cli/timings.h"
 #include "qkv/base/threads.h"
@@ -27,11 +29,15 @@ struct TranslateCommand {
   bool warned_of_tab = false, warned_of_language = false;
   bool scores = false, alignment = false, prefixes = false, strict = false, quiet = false, show_timings = false;
   int threads = 0;
+  Shards shards;
 
   int run() {
     if (threads > 0) set_threads(threads);
     check_options(options);  // before anything is read
     const std::vector<Term> given_terms = terms.empty() ? std::vector<Term>() : read_terms(terms);
+    const std::unique_ptr<ResumableFile> shard = shards.open_output(
+        {.command = "translate", .model = model, .input = sentences.empty() ? input : "", .output = output});
+    if (shard && shard->complete()) return shards.report_complete(output, quiet);
     Timings timings;
     Translator translator = open_translator("translate", model, held);
     if (!shortlist.empty()) translator.use_shortlist(shortlist);
@@ -45,35 +51,45 @@ struct TranslateCommand {
       for (const std::string& ignored : ignored_by_translate(model)) say(ignored);
     const ModelConfig& config = translator.model().config();
     const std::string longer = too_long(config, input_limit(config, options.max_input_tokens));
-    LineReader lines = open_lines(
-        {.command = "translate", .input = input, .given = sentences, .what = "sentences", .quiet = quiet});
+    LineReader lines = shard ? shards.open_lines(input, *shard)
+                             : open_lines({.command = "translate",
+                                           .input = input,
+                                           .given = sentences,
+                                           .what = "sentences",
+                                           .quiet = quiet});
     LineJob job({.command = "translate",
                  .input = sentences.empty() ? input : "",
                  .output = output,
                  .strict = strict,
-                 .quiet = quiet});
+                 .quiet = quiet,
+                 .resumable = shard.get(),
+                 .json_progress = shards.json_progress()});
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       std::vector<std::string> sources;
       options.prefixes.clear();
       warn_of_tab(read);
-      for (const std::string& line : good_items(read)) {
+      const DistinctLines<std::string> distinct(read);
+      for (const std::string& line : distinct.items()) {
         const size_t tab = prefixes ? line.find('\t') : std::string::npos;
         sources.push_back(line.substr(0, tab));
         if (prefixes) options.prefixes.push_back(tab == std::string::npos ? "" : line.substr(tab + 1));
       }
-      const std::vector<Translation> translations = timings.measure(
-          [&] { return translator.translate(sources, options, [&](int64_t done) { job.show(done); }); });
+      const std::vector<Translation> translations = distinct.compute([&] {
+        return timings.measure(
+            [&] { return translator.translate(sources, options, [&](int64_t done) { job.show(done); }); });
+      });
+      for (const Translation& t : translations) timings.add(std::ssize(t.source_tokens), std::ssize(t.tokens));
       warn_of_language(translator);
-      auto next = translations.begin();
+      size_t good = 0;
       for (const ReadLine<std::string>& line : read) {
         if (line.bad) {
           job.print("\n");
           continue;
         }
-        if (next->truncated)
+        const Translation& translation = translations[distinct.index(good++)];
+        if (translation.truncated)
           job.report("were too long", fmt::format("{}: {}; the rest was not translated", line.where, longer));
-        timings.add(std::ssize(next->source_tokens), std::ssize(next->tokens));
-        job.print(lines_of(*next++));
+        job.print(lines_of(translation));
       }
     };
     const int code = job.run([&] { job.answer<std::string>(lines, answer); });
@@ -143,7 +159,7 @@ Command add_translate(App& parent) {
   model_flag(app, c->model)->required();
   texts_argument(app, c->sentences, "sentences to translate, instead of --input", "SENTENCE");
   app.group("Input and output");
-  flag(app, "--input", c->input, "text, one sentence per line; plain or gzip; -: standard input", "FILE");
+  flag(app, "--input", c->input, "text, one sentence per line; plain, gzip or zstd; -: standard input", "FILE");
   flag(app, "--output", c->output, "translations, one per line, in the order of the input; -: standard output",
        "FILE");
   c->flags = decoding_flags(app, c->options, {.notes = {{"n-best", "; each list ends with a blank line"}}});
@@ -163,6 +179,7 @@ Command add_translate(App& parent) {
   app.add_flag("--scores", c->scores, "print the score and a tab before each translation");
   app.add_flag("--alignment", c->alignment,
                "print a tab and SOURCE-TARGET token alignments after each translation");
+  c->shards.add_flags(app);
   strict_flag(app, c->strict);
   quiet_flag(app, c->quiet);
   timings_flag(app, c->show_timings);
@@ -174,6 +191,7 @@ Command add_translate(App& parent) {
       "  qkv translate -m my-model \"I am cold.\" \"Go on.\"\n"
       "  qkv translate -m my-model -i sentences.txt -o translations.txt --beam 8\n"
       "  qkv translate -m my-model --n-best 3 --scores < sentences.txt\n"
+      "  qkv translate -m my-model -i corpus.txt.zst -o out.2.zst --shards 7 --shard 2\n"
       "  qkv translate -m my-model --terms terms.tsv -i sentences.txt\n"
       "  qkv translate -m my-model --shortlist my-model.shortlist -i sentences.txt");
   return {&app, [c] { return c->run(); }};

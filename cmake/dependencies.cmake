@@ -9,6 +9,11 @@ find_package(Oniguruma REQUIRED)
 find_package(utf8proc MODULE REQUIRED)
 find_package(libzip MODULE REQUIRED)
 find_package(yaml-cpp MODULE REQUIRED)
+# Optional: without it, files compressed by zstd are an error that says so.
+option(QKV_ZSTD "Read and write zstd where libzstd is found" ON)
+if(QKV_ZSTD)
+  find_package(zstd MODULE QUIET)
+endif()
 
 # The processes of world(): MPI, or one process. The Python package must run where no MPI is installed.
 set(QKV_WITH_MPI FALSE)

@@ -34,7 +34,7 @@ configure_package_config_file(cmake/qkvConfig.cmake.in qkvConfig.cmake INSTALL_D
 write_basic_package_version_file(qkvConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/qkvConfig.cmake ${PROJECT_BINARY_DIR}/qkvConfigVersion.cmake
               cmake/FindSentencePiece.cmake cmake/FindOniguruma.cmake cmake/Findutf8proc.cmake
-              cmake/Findlibzip.cmake cmake/Findyaml-cpp.cmake DESTINATION ${package})
+              cmake/Findlibzip.cmake cmake/Findyaml-cpp.cmake cmake/Findzstd.cmake DESTINATION ${package})
 
 # For pkg-config: qkv-attention and qkv.
 set(pc_folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -44,10 +44,14 @@ function(qkv_pkg_config pc_name pc_description pc_libs pc_private pc_libs_privat
   configure_file(cmake/qkv.pc.in ${PROJECT_BINARY_DIR}/${pc_name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc DESTINATION ${pc_folder})
 endfunction()
-set(mpi "")
+set(mpi_flag)
 if(QKV_WITH_MPI)
-  set(mpi "-lmpi ")
+  set(mpi_flag " -lmpi")
 endif()
-qkv_pkg_config(qkv-attention "Attention in all its forms" "-lqkv_attention" "" "${mpi}-lstdc++ -lm -lpthread")
+set(zstd_flag)
+if(zstd_FOUND)
+  set(zstd_flag " -lzstd")
+endif()
+qkv_pkg_config(qkv-attention "Attention in all its forms" "-lqkv_attention" "" "${mpi_flag} -lstdc++ -lm -lpthread")
 qkv_pkg_config(qkv "Attention, and the Transformer built on it" "-lqkv" "zlib"
-               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lonig -lutf8proc -lzip -lyaml-cpp ${mpi}-lstdc++ -lm -lpthread")
+               "-lqkv_attention -lsentencepiece_train -lsentencepiece -lonig -lutf8proc -lzip -lyaml-cpp${zstd_flag}${mpi_flag} -lstdc++ -lm -lpthread")

@@ -5,12 +5,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <span>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
-#include <zlib.h>
-
 #include "qkv/base/file.h"
+#include "qkv/text/compression.h"
 
 namespace qkv {
 
@@ -81,26 +82,21 @@ class StringSource final : public ByteSource {
   size_t piece_, at_ = 0;
 };
 
-// Passes bytes through, or decompresses them if they begin like gzip.
-class MaybeGzip final : public ByteSource {
+// Passes bytes through, or decompresses them if they begin like gzip or zstd.
+class MaybeCompressed final : public ByteSource {
  public:
-  MaybeGzip(std::unique_ptr<ByteSource> source, std::string name)
+  MaybeCompressed(std::unique_ptr<ByteSource> source, std::string name)
       : source_(std::move(source)), name_(std::move(name)) {}
-  ~MaybeGzip() override {
-    if (state_ == State::inside || state_ == State::between) inflateEnd(&zlib_);
-  }
-  MaybeGzip(const MaybeGzip&) = delete;
-  MaybeGzip& operator=(const MaybeGzip&) = delete;
 
   size_t read(char* to, size_t size) override {
     if (state_ == State::unknown) detect();
-    return state_ == State::plain ? read_plain(to, size) : inflate_some(to, size);
+    return state_ == State::plain ? read_plain(to, size) : decompress({to, size});
   }
 
   bool ready() override { return begin_ < end_ || source_->ready(); }
 
  private:
-  enum class State { unknown, plain, inside, between };  // inside or between the members of a gzip file
+  enum class State { unknown, plain, inside, between };  // inside or between the frames of a compressed file
 
   bool refill() {  // appends to the unread bytes
     if (begin_ == end_) begin_ = end_ = 0;
@@ -109,17 +105,17 @@ class MaybeGzip final : public ByteSource {
     return n > 0;
   }
 
+  std::string_view unread() const { return {buffer_.data() + begin_, end_ - begin_}; }
+
+  // One byte is mostly enough to see that it is not compressed: a line of one character must not wait for the next.
   void detect() {
-    constexpr char first = '\x1f', second = '\x8b';
-    // One byte is enough to see that it is not gzip: a line of one character must not wait for the next.
-    while (end_ < 2 && (end_ == 0 || buffer_[0] == first) && refill()) {
+    while (compression_of(unread()).undecided && refill()) {
     }
-    if (end_ < 2 || buffer_[0] != first || buffer_[1] != second) {
-      state_ = State::plain;
-      return;
-    }
-    require(inflateInit2(&zlib_, 15 + 16) == Z_OK, "read", "{}: zlib does not start", name_);
-    state_ = State::inside;
+    const Compression kind = compression_of(unread()).kind;
+    state_ = kind == Compression::none ? State::plain : State::inside;
+    if (kind == Compression::none) return;
+    format_ = kind == Compression::gzip ? "gzip" : "zstd";
+    decompressor_ = make_decompressor(kind, name_);
   }
 
   size_t read_plain(char* to, size_t size) {
@@ -130,33 +126,26 @@ class MaybeGzip final : public ByteSource {
     return n;
   }
 
-  size_t inflate_some(char* to, size_t size) {
-    size = std::min<size_t>(size, 1u << 30);  // zlib counts in 32 bits
+  size_t decompress(std::span<char> to) {
     for (;;) {
-      if (corrupt_)
-        fail<InputError>("read", "{}: corrupt gzip file: {}", name_, zlib_.msg ? zlib_.msg : "inflate fails");
-      if (state_ == State::between && !next_member()) return 0;
-      if (begin_ == end_ && !refill()) fail<InputError>("read", "{}: truncated gzip file", name_);
-      zlib_.next_in = reinterpret_cast<Bytef*>(buffer_.data() + begin_);
-      zlib_.avail_in = static_cast<uInt>(end_ - begin_);
-      zlib_.next_out = reinterpret_cast<Bytef*>(to);
-      zlib_.avail_out = static_cast<uInt>(size);
-      const int result = inflate(&zlib_, Z_NO_FLUSH);
-      begin_ = end_ - zlib_.avail_in;
-      if (result == Z_STREAM_END) state_ = State::between;
-      const size_t n = size - zlib_.avail_out;
-      corrupt_ = result != Z_OK && result != Z_BUF_ERROR && result != Z_STREAM_END;
-      if (n > 0) return n;  // also what precedes the corruption, however the input is divided
+      if (!error_.empty()) fail<InputError>("read", "{}: corrupt {} file: {}", name_, format_, error_);
+      if (state_ == State::between && !next_frame()) return 0;
+      if (begin_ == end_ && !refill()) fail<InputError>("read", "{}: truncated {} file", name_, format_);
+      const Decompressor::Step step = decompressor_->decompress(unread(), to);
+      begin_ += step.read;
+      if (step.ended) state_ = State::between;
+      error_ = step.error;
+      if (step.written > 0) return step.written;  // also what precedes the corruption, however the input is divided
     }
   }
 
-  // Zeros after a member are padding, as gzip has it; anything else is the next member, or an error of inflate.
-  bool next_member() {
+  // Zeros after a member of gzip are padding; anything else is the next frame, or an error of its decompressor.
+  bool next_frame() {
     do {
       while (begin_ < end_ && buffer_[begin_] == 0) ++begin_;
     } while (begin_ == end_ && refill());
     if (begin_ == end_) return false;
-    inflateReset(&zlib_);
+    decompressor_->restart();
     state_ = State::inside;
     return true;
   }
@@ -164,8 +153,9 @@ class MaybeGzip final : public ByteSource {
   std::unique_ptr<ByteSource> source_;
   std::string name_;
   State state_ = State::unknown;
-  bool corrupt_ = false;
-  z_stream zlib_ = {};
+  std::unique_ptr<Decompressor> decompressor_;
+  std::string_view format_;
+  std::string error_;
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
   size_t begin_ = 0, end_ = 0;  // of the unread bytes
 };
@@ -185,7 +175,7 @@ std::unique_ptr<ByteSource> string_bytes(std::string text, size_t piece) {
 }
 
 std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> source, const std::string& name) {
-  return std::make_unique<MaybeGzip>(std::move(source), name);
+  return std::make_unique<MaybeCompressed>(std::move(source), name);
 }
 
 }  // namespace qkv

@@ -1,11 +1,12 @@
-// Bytes from a file, standard input or a stream; gzip is recognised by its first two bytes and decompressed.
+// Bytes from a file, standard input or a stream; gzip and zstd are recognised by their first bytes and decompressed.
 //
 //     auto bytes = open_bytes("corpus.tsv.gz");       // "-" is standard input
 //     size_t n = bytes->read(buffer, sizeof buffer);  // 0 at the end
 //
-// read() returns as soon as any bytes are available, without waiting for a full block of a pipe or terminal. A gzip
-// file may have several members (concatenated files). Every failure is an InputError that names the file: it cannot
-// be opened, is a folder, is truncated or corrupt gzip. To read a file several times use repeatable_file.h.
+// read() returns as soon as any bytes are available, without waiting for a full block of a pipe or terminal. A
+// compressed file may have several frames (concatenated files; gzip calls them members). Every failure is an InputError
+// that names the file: it cannot be opened, is a folder, is truncated or corrupt, or is zstd and qkv was built without
+// libzstd (compression.h). To read a file several times use repeatable_file.h.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 std::unique_ptr<ByteSource> open_bytes(std::istream& stream, const std::string& name);
 // The bytes of a text, at most `piece` at a time, as from a pipe.
 std::unique_ptr<ByteSource> string_bytes(std::string text, size_t piece = std::string::npos);
-// The bytes of the source, decompressed if it begins like gzip.
+// The bytes of the source, decompressed if it begins like gzip or zstd.
 std::unique_ptr<ByteSource> inflated(std::unique_ptr<ByteSource> source, const std::string& name);
 
 }  // namespace qkv

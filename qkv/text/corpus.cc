@@ -13,18 +13,6 @@ namespace qkv {
 
 namespace {
 
-// The one or two files of a spec.
-std::vector<std::string> files_of(const std::string& spec) {
-  const size_t comma = spec.find(',');
-  std::error_code ignored;
-  if (comma == spec.npos || std::filesystem::exists(spec, ignored)) return {spec};
-  require<UsageError>(comma > 0 && comma + 1 < spec.size() && spec.find(',', comma + 1) == spec.npos, "corpus",
-                      "'{}' is neither a file nor 'source-file,target-file'", spec);
-  std::vector<std::string> files = {spec.substr(0, comma), spec.substr(comma + 1)};
-  check_distinct_streams(files[0], files[1]);
-  return files;
-}
-
 // Like next(), but with the error of a bad line in `error`, unless one is there already.
 bool next_or_error(LineReader& lines, std::string& line, std::optional<LineError>& error) {
   try {
@@ -58,13 +46,24 @@ int64_t count_lines(LineReader& lines) {
 
 }  // namespace
 
+std::vector<std::string> files_of_corpus(const std::string& spec) {
+  const size_t comma = spec.find(',');
+  std::error_code ignored;
+  if (comma == spec.npos || std::filesystem::exists(spec, ignored)) return {spec};
+  require<UsageError>(comma > 0 && comma + 1 < spec.size() && spec.find(',', comma + 1) == spec.npos, "corpus",
+                      "'{}' is neither a file nor 'source-file,target-file'", spec);
+  std::vector<std::string> files = {spec.substr(0, comma), spec.substr(comma + 1)};
+  check_distinct_streams(files[0], files[1]);
+  return files;
+}
+
 // All files are opened together: one program may write to several pipes in turn.
 Corpus::Corpus(const CorpusPaths& paths, CorpusKind kind) : name_(to_string(paths)), kind_(kind) {
   require<UsageError>(!paths.empty(), "corpus", "the path of a corpus is required");
   std::vector<std::string> all;
   std::vector<size_t> ends;
   for (const std::string& path : paths.list) {
-    const std::vector<std::string> files = kind == CorpusKind::text ? std::vector{path} : files_of(path);
+    const std::vector<std::string> files = kind == CorpusKind::text ? std::vector{path} : files_of_corpus(path);
     all.insert(all.end(), files.begin(), files.end());
     ends.push_back(all.size());
   }
@@ -78,8 +77,8 @@ Corpus::Corpus(const CorpusPaths& paths, CorpusKind kind) : name_(to_string(path
 }
 
 CorpusReader::CorpusReader(const std::string& spec, const CorpusOptions& options)
-    : name_(spec), options_(options), first_(files_of(spec).front(), options.lines) {
-  if (const std::vector<std::string> files = files_of(spec); files.size() == 2)
+    : name_(spec), options_(options), first_(files_of_corpus(spec).front(), options.lines) {
+  if (const std::vector<std::string> files = files_of_corpus(spec); files.size() == 2)
     second_.emplace(files.back(), options.lines);
 }
 
@@ -92,6 +91,10 @@ CorpusReader::CorpusReader(const Corpus& corpus, const CorpusOptions& options)
   const std::vector<RepeatableFile>& files = corpus.parts_.front().files;
   if (files.size() == 2) second_.emplace(files.back().open(), files.back().name(), options.lines);
 }
+
+CorpusReader::CorpusReader(const std::string& name, LineReader first, std::optional<LineReader> second,
+                           const CorpusOptions& options)
+    : name_(name), options_(options), first_(std::move(first)), second_(std::move(second)) {}
 
 void CorpusReader::open(const Corpus::Part& part) {
   name_ = part.name;
@@ -164,7 +167,7 @@ bool CorpusReader::read_line(SentencePair& pair) {
 // Three lines in a row are enough to be sure: one may be a sentence that is a number.
 void CorpusReader::check_columns(const std::string& line) {
   constexpr int64_t enough = 3;
-  if (numbered_ + 1 != first_.number() || numbered_ >= enough) return;
+  if (options_.lines.is_part || numbered_ + 1 != first_.number() || numbered_ >= enough) return;
   const std::vector<std::string_view> columns = columns_of(line);
   if (columns.size() < 3 || !is_number(columns[0])) return;
   if (++numbered_ < enough) return;
@@ -191,7 +194,7 @@ bool CorpusReader::read_two_lines(SentencePair& pair) {
 // Two corpora of pairs in one spec would be trained on as the two sides of one.
 void CorpusReader::check_sides(const SentencePair& pair) {
   constexpr int64_t enough = 3;
-  if (tabbed_ + 1 != first_.number() || tabbed_ >= enough) return;
+  if (options_.lines.is_part || tabbed_ + 1 != first_.number() || tabbed_ >= enough) return;
   if (pair.source.find('\t') == pair.source.npos || pair.target.find('\t') == pair.target.npos) return;
   if (++tabbed_ < enough) return;
   fail<InputError>(name_,

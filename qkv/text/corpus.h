@@ -5,7 +5,7 @@
 //     log("{} pairs, {} with an empty side", corpus.pairs(), corpus.blank());
 //
 // In a .tsv file every line is "source TAB target"; columns after the second are ignored. A file of three columns or
-// more whose first one has numbers, the ids or scores of an export, is an InputError that says how to cut it. Any file may be gzip, a
+// more whose first one has numbers, the ids or scores of an export, is an InputError that says how to cut it. Any file may be gzip or zstd, a
 // pipe, or "-" for standard input. A path with a comma in it is one file if a file of that name exists. Pairs with a
 // blank side, blank lines among them, are skipped and counted. LineError, naming file and line: no tab, invalid
 // UTF-8, a NUL byte, a line too long; next() then continues after it, in both files. InputError: files with
@@ -74,11 +74,17 @@ class Corpus {
   std::vector<Part> parts_;  // at least one
 };
 
+// The one or two files of a path: "train.tsv", or "train.en,train.fr". UsageError for anything else.
+std::vector<std::string> files_of_corpus(const std::string& spec);
+
 class CorpusReader {
  public:
   // Reads the files of a path once, as data arrives.
   explicit CorpusReader(const std::string& spec, const CorpusOptions& options = {});
   explicit CorpusReader(const Corpus& corpus, const CorpusOptions& options = {});
+  // Pairs from lines: of a TSV file, or of two files (shard.h).
+  CorpusReader(const std::string& name, LineReader first, std::optional<LineReader> second,
+               const CorpusOptions& options);
 
   bool next(SentencePair& pair);
   bool ready();                                   // next() would not wait for a stream

@@ -22,7 +22,6 @@ constexpr Kind kinds[] = {
     {"\xff\xfe"sv, 0, "this is UTF-16; convert it: iconv -f UTF-16 -t UTF-8 FILE > TEXT"},
     {"\xfe\xff"sv, 0, "this is UTF-16; convert it: iconv -f UTF-16 -t UTF-8 FILE > TEXT"},
     {"\xfd\x37zXZ\0"sv, 0, "this is compressed by xz; decompress it: xz -dk FILE"},
-    {"\x28\xb5\x2f\xfd"sv, 0, "this is compressed by zstd; decompress it: zstd -d FILE"},
     {"1AY&SY"sv, 4, "this is compressed by bzip2; decompress it: bzip2 -dk FILE", true},
     {"\x04\x22\x4d\x18"sv, 0, "this is compressed by lz4; decompress it: lz4 -d FILE"},
     {"7z\xbc\xaf\x27\x1c"sv, 0, "this is a 7z archive; unpack it: 7z x FILE"},

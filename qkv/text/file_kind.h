@@ -4,7 +4,7 @@
 //     file_kind("\xff\xfeH\0")       // "this is UTF-16; convert it: iconv -f UTF-16 -t UTF-8 FILE > TEXT"
 //     file_kind("Hello")             // "": none of these
 //
-// It recognizes UTF-16 and UTF-32; archives and compressed files except gzip, which is read; documents of Office and
+// It recognizes UTF-16 and UTF-32; archives and compressed files except gzip and zstd, which are read; documents of Office and
 // PDF; and data that is often at hand beside text: Parquet, GGUF, pictures.
 #pragma once
 

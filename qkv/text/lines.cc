@@ -17,7 +17,11 @@ LineReader::LineReader(std::istream& stream, const std::string& name, const Line
     : LineReader(open_bytes(stream, name), name, options) {}
 
 LineReader::LineReader(std::unique_ptr<ByteSource> bytes, const std::string& name, const LineOptions& options)
-    : name_(name), options_(options), bytes_(std::move(bytes)) {}
+    : name_(name),
+      options_(options),
+      bytes_(std::move(bytes)),
+      kind_known_(options.is_part),
+      number_(options.before) {}
 
 bool LineReader::next(std::string& line) {
   gather(/*wait=*/true);
@@ -30,7 +34,7 @@ bool LineReader::next(std::string& line) {
     fail<LineError>(where(), "a line of {} bytes or more{}", options_.max_bytes,
                     line.find('\r') == line.npos ? "" : ", with carriage returns in it: line ends of an old Mac?");
   if (line.ends_with('\r')) line.pop_back();
-  if (number_ == 1 && line.starts_with("\xef\xbb\xbf")) line.erase(0, 3);
+  if (begins_file() && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
   if (options_.check_text) check(line);
   return true;
 }
@@ -82,7 +86,7 @@ void LineReader::check_kind() {
 }
 
 void LineReader::check(const std::string& line) const {
-  if (number_ == 1 && ended_ && line.find('\r') != line.npos)
+  if (begins_file() && !options_.is_one_of_many && ended_ && line.find('\r') != line.npos)
     fail<LineError>(where(), "lines end with carriage returns alone, as on old Macs: convert with tr '\\r' '\\n'");
   if (const auto at = utf8_error(line))
     fail<LineError>(where(), "invalid UTF-8 at byte {} (0x{:02x}){}", *at + 1,

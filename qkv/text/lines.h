@@ -1,4 +1,4 @@
-// Lines of text, one at a time, from a file (plain or gzip), from standard input ("-") or from a stream.
+// Lines of text, one at a time, from a file (plain, gzip or zstd), from standard input ("-") or from a stream.
 //
 //     LineReader lines("corpus.tsv.gz");
 //     for (std::string line; lines.next(line);)
@@ -18,6 +18,7 @@
 #include <istream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "qkv/base/error.h"
@@ -34,9 +35,15 @@ class NoTabError : public LineError {
   using LineError::LineError;
 };
 
+inline constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
 struct LineOptions {
   int64_t max_bytes = 1'000'000;  // a line of this size or more is an error
   bool check_text = true;         // require UTF-8 without NUL
+  // Of a part of a file (shard.h): the first line is not the first one of the file, which may have a byte order mark and
+  // tells its kind; it is one of several, so that line ends are line feeds, not those of old Macs.
+  bool is_part = false, is_one_of_many = false;
+  int64_t before = 0;  // the lines before the first one, for their numbers
 };
 
 class LineReader {
@@ -47,7 +54,7 @@ class LineReader {
 
   bool next(std::string& line);               // false at the end
   bool ready();                               // next() would not block: a line is complete, or none follows
-  int64_t number() const { return number_; }  // of the last line read, counted from 1; 0 before the first
+  int64_t number() const { return number_; }  // of the last line read, from 1; LineOptions::before before the first
   const std::string& name() const { return name_; }
   std::string where() const;  // "corpus.tsv:17", of the last line read
 
@@ -56,6 +63,7 @@ class LineReader {
   void skip(size_t bytes);
   void check_kind();
   void check(const std::string& line) const;
+  bool begins_file() const { return number_ == 1 && !options_.is_part; }
 
   std::string name_;
   LineOptions options_;

@@ -20,7 +20,7 @@ namespace qkv {
 
 class RepeatableFile {
  public:
-  std::unique_ptr<ByteSource> open() const;  // decompressed if it is gzip; may outlive this object
+  std::unique_ptr<ByteSource> open() const;  // decompressed if it is gzip or zstd; may outlive this object
   const std::string& name() const;
 
   struct Opened;
