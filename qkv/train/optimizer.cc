@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/train/adafactor.h"
 #include "qkv/train/adam.h"
+#include "qkv/train/muon.h"
 
 namespace qkv {
 
@@ -31,13 +33,41 @@ void Optimizer::set_updates(int64_t updates) {
   updates_ = updates;
 }
 
+namespace {
+
+// Embeddings, tables and output layers have other names.
+bool is_hidden_matrix(const std::string& name, const Variable& parameter) {
+  return parameter.value().rank() == 2 && name.ends_with(".weight") && !name.starts_with("output");
+}
+
+AdamOptions adam_options(const OptimizerOptions& options) {
+  return {.beta1 = options.beta1,
+          .beta2 = options.beta2,
+          .eps = options.eps,
+          .weight_decay = options.kind == OptimizerKind::adam ? 0.0 : options.weight_decay};
+}
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_optimizer(const NamedParameters& named, const OptimizerOptions& options) {
+  std::vector<Variable> parameters;
+  std::vector<bool> hidden;
+  for (const auto& [name, parameter] : named) {
+    parameters.push_back(parameter);
+    hidden.push_back(is_hidden_matrix(name, parameter));
+  }
+  if (options.kind != OptimizerKind::muon) return make_optimizer(std::move(parameters), options);
+  return std::make_unique<Muon>(std::move(parameters), hidden,
+                                MuonOptions{.weight_decay = options.weight_decay, .adam = adam_options(options)});
+}
+
 std::unique_ptr<Optimizer> make_optimizer(std::vector<Variable> parameters, const OptimizerOptions& options) {
-  return std::make_unique<Adam>(
-      std::move(parameters),
-      AdamOptions{.beta1 = options.beta1,
-                  .beta2 = options.beta2,
-                  .eps = options.eps,
-                  .weight_decay = options.kind == OptimizerKind::adamw ? options.weight_decay : 0.0});
+  require<UsageError>(options.kind != OptimizerKind::muon, "optimizer",
+                      "muon needs the names of the parameters, which say which of them it is for");
+  if (options.kind == OptimizerKind::adafactor)
+    return std::make_unique<Adafactor>(std::move(parameters),
+                                       AdafactorOptions{.weight_decay = options.weight_decay});
+  return std::make_unique<Adam>(std::move(parameters), adam_options(options));
 }
 
 }  // namespace qkv

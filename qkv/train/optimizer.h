@@ -1,4 +1,5 @@
-// Optimizers: from the gradients of parameters to their next values. Each is a file of its own: train/adam.h.
+// Optimizers: from the gradients of parameters to their next values. Each is a file of its own: train/adam.h, muon.h,
+// adafactor.h.
 //
 //     std::unique_ptr<Optimizer> optimizer = make_optimizer(parameters, {.kind = OptimizerKind::adamw});
 //     loss.backward();
@@ -16,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "qkv/autograd/variable.h"
@@ -23,15 +25,16 @@
 
 namespace qkv {
 
-enum class OptimizerKind { adam, adamw };
+enum class OptimizerKind { adam, adamw, muon, adafactor };
 constexpr auto names_of(OptimizerKind) {
-  return std::array{Named{OptimizerKind::adam, "adam"}, Named{OptimizerKind::adamw, "adamw"}};
+  return std::array{Named{OptimizerKind::adam, "adam"}, Named{OptimizerKind::adamw, "adamw"},
+                    Named{OptimizerKind::muon, "muon"}, Named{OptimizerKind::adafactor, "adafactor"}};
 }
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adam;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;
-  double weight_decay = 0.01;  // of adamw
+  double weight_decay = 0.01;  // of all but adam
 };
 
 // A tensor that an optimizer keeps for a parameter: moments, averages. A view: what is written to it is its next state.
@@ -70,6 +73,10 @@ class Optimizer {
   int64_t updates_ = 0;
 };
 
+// Of a model, whose names say which matrices are those of linear layers within it: "layers.0.feed_forward.up.weight".
+using NamedParameters = std::vector<std::pair<std::string, Variable>>;
+std::unique_ptr<Optimizer> make_optimizer(const NamedParameters& parameters, const OptimizerOptions& options);
+// UsageError for muon, which needs the names.
 std::unique_ptr<Optimizer> make_optimizer(std::vector<Variable> parameters, const OptimizerOptions& options);
 
 }  // namespace qkv

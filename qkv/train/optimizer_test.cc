@@ -21,6 +21,19 @@ TEST(Optimizer, WeightDecayIsThatOfAdamW) {
   EXPECT_FLOAT_EQ(after_update({.kind = OptimizerKind::adamw, .weight_decay = 0.1}), 0.95f);
 }
 
+TEST(Optimizer, MuonIsForTheMatricesOfLayers) {
+  const auto matrix = [] { return parameter({1, 2, 3, 4}, {2, 2}); };
+  const NamedParameters parameters = {{"embedding.tokens", matrix()},
+                                      {"layers.0.feed_forward.up.weight", matrix()},
+                                      {"layers.0.norm1.weight", parameter({1, 1}, {2})},
+                                      {"output.weight", matrix()}};
+  std::vector<size_t> by_muon;
+  for (const OptimizerState& state : make_optimizer(parameters, {.kind = OptimizerKind::muon})->state())
+    if (state.name == "muon.momentum") by_muon.push_back(state.parameter);
+  EXPECT_EQ(by_muon, (std::vector<size_t>{1}));
+  EXPECT_THROW(make_optimizer({matrix()}, {.kind = OptimizerKind::muon}), UsageError);
+}
+
 TEST(Optimizer, ContinuesFromTheStateOfAnother) {
   const std::vector<float> start = random_values(6, 0), g1 = random_values(6, 1), g2 = random_values(6, 2);
   Variable p = parameter(start, {2, 3}), q = parameter(start, {2, 3});

@@ -22,7 +22,8 @@ void visit_data(Options& o, Visitor&& visitor) {
       Setting{
           "train", "FILE[,FILE]",
           "training data: sentence pairs as TSV (source TAB target), or two files with a sentence per line; for "
-          "architecture causal or masked, a file of text with a document per line; plain, gzip or zstd; given several "
+          "architecture causal or masked, a file of text with a document per line; plain, gzip or zstd; given "
+          "several "
           "times, all of it is trained on"},
       o.train, may_change);
   visitor(Setting{"valid", "FILE[,FILE]", "validation data, in the same formats; default: the held-out data"},
@@ -98,7 +99,8 @@ void visit_update(Options& o, Visitor&& visitor) {
   visitor(Setting{"beta2", "RATE", "Adam: decay rate of the second moment", below_one}, o.beta2, fixed);
   visitor(Setting{"eps", "NUMBER", "Adam: epsilon added to the square root of the second moment", not_negative},
           o.eps, fixed);
-  visitor(Setting{"weight-decay", "RATE", "weight decay of adamw", not_negative}, o.weight_decay, fixed);
+  visitor(Setting{"weight-decay", "RATE", "weight decay of adamw, muon and adafactor", not_negative},
+          o.weight_decay, fixed);
   visitor(Setting{"schedule", "", "learning-rate schedule"}, o.schedule, fixed);
   visitor(Setting{"learning-rate", "RATE",
                   "peak learning rate, or the factor of noam; 0: 1 for noam, else by d-model and batch-tokens, a "

@@ -12,6 +12,7 @@ double decay(ScheduleKind kind, double x) {
   switch (kind) {
     case ScheduleKind::cosine: return (1 + std::cos(std::numbers::pi * x)) / 2;
     case ScheduleKind::linear: return 1 - x;
+    case ScheduleKind::wsd: return 1 - std::sqrt(std::max(0.0, x - 0.8) / 0.2);
     default: return 1;
   }
 }
@@ -21,7 +22,8 @@ Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
                       "learning-rate must be a number of at least 0, got {}", options.peak);
   require<UsageError>(options.warmup >= 0, "schedule", "warmup must be at least 0, got {}", options.warmup);
   require<UsageError>(options.d_model >= 1, "schedule", "d-model must be at least 1, got {}", options.d_model);
-  const bool ends = options.kind == ScheduleKind::cosine || options.kind == ScheduleKind::linear;
+  const bool ends = options.kind == ScheduleKind::cosine || options.kind == ScheduleKind::linear ||
+                    options.kind == ScheduleKind::wsd;
   require<UsageError>(!ends || options.steps >= 1, "schedule",
                       "schedule {} needs the number of updates: give max-steps", name_of(options.kind));
 }

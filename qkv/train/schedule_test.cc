@@ -17,8 +17,8 @@ TEST(Schedule, NoamIsTheFormulaOfThePaper) {
 }
 
 TEST(Schedule, WarmsUpInEqualSteps) {
-  for (const ScheduleKind kind :
-       {ScheduleKind::inverse_sqrt, ScheduleKind::cosine, ScheduleKind::linear, ScheduleKind::constant}) {
+  for (const ScheduleKind kind : {ScheduleKind::inverse_sqrt, ScheduleKind::cosine, ScheduleKind::linear,
+                                  ScheduleKind::constant, ScheduleKind::wsd}) {
     const Schedule s({.kind = kind, .peak = 0.5, .warmup = 10, .steps = 100});
     EXPECT_DOUBLE_EQ(s.rate(1), 0.05) << name_of(kind);
     EXPECT_DOUBLE_EQ(s.rate(7), 0.35) << name_of(kind);
@@ -33,6 +33,10 @@ TEST(Schedule, FallsAsItsNameImplies) {
   EXPECT_DOUBLE_EQ(rate(ScheduleKind::inverse_sqrt, 40), 1);
   EXPECT_DOUBLE_EQ(rate(ScheduleKind::cosine, 60), 1);
   EXPECT_NEAR(rate(ScheduleKind::cosine, 110), 0, 1e-15);
+  EXPECT_DOUBLE_EQ(rate(ScheduleKind::wsd, 35), 2);
+  EXPECT_NEAR(rate(ScheduleKind::wsd, 90), 2, 1e-12);
+  EXPECT_NEAR(rate(ScheduleKind::wsd, 105), 2 * (1 - std::sqrt(0.75)), 1e-12);
+  EXPECT_NEAR(rate(ScheduleKind::wsd, 110), 0, 1e-12);
   EXPECT_DOUBLE_EQ(rate(ScheduleKind::linear, 35), 1.5);
   EXPECT_DOUBLE_EQ(rate(ScheduleKind::linear, 110), 0);
   EXPECT_DOUBLE_EQ(rate(ScheduleKind::linear, 200), 0);  // after the end

@@ -20,8 +20,8 @@
 namespace qkv {
 namespace {
 
-std::vector<std::pair<std::string, Variable>> named_parameters(Model& model) {
-  std::vector<std::pair<std::string, Variable>> parameters;
+NamedParameters named_parameters(Model& model) {
+  NamedParameters parameters;
   model.visit([&](const std::string& name, Variable& parameter) { parameters.emplace_back(name, parameter); });
   return parameters;
 }
@@ -48,7 +48,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
       task_(task),
       folder_(folder),
       parameters_(parameters_in_order(task.model())),
-      optimizer_(make_optimizer(parameters_, options.optimizer_options())),
+      optimizer_(make_optimizer(named_parameters(task.model()), options.optimizer_options())),
       update_(task, *optimizer_, update_options(options)),
       last_update_(end_of(options, task)),
       schedule_(options.schedule_options(last_update_ == 0 && options.max_time.count() > 0 ? 1 : last_update_)),

@@ -52,6 +52,31 @@ TEST_F(TrainingNumbers, WithRecomputedBlocksItLearnsTheSameAndResumesBitForBit) 
   EXPECT_THROW(train(o), UsageError);
 }
 
+TEST_F(TrainingNumbers, WithOtherOptimizersItLearnsAndResumesBitForBit) {
+  for (const OptimizerKind kind : {OptimizerKind::muon, OptimizerKind::adafactor}) {
+    const std::string name(name_of(kind));
+    const auto with = [&](const std::string& model) {
+      TrainOptions o = options(model.c_str());
+      o.optimizer = kind;
+      return o;
+    };
+    TrainOptions one_update = with(name + "_one");
+    one_update.max_steps = 1;
+    const TrainResult first = train(one_update), whole = train(with(name + "_whole"));
+    EXPECT_LT(whole.loss, 0.9 * first.loss) << name;
+    TrainOptions o = with(name + "_parts");
+    o.valid_every = 0;
+    o.max_steps = 13;
+    train(o);
+    o = with(name + "_parts");
+    o.resume = true;
+    train(o);
+    expect_same_weights((name + "_whole").c_str(), (name + "_parts").c_str());
+    o.optimizer = OptimizerKind::adam;
+    EXPECT_THROW(train(o), UsageError);
+  }
+}
+
 TEST_F(TrainingNumbers, TrainedForAFormatItIsBetterInItAndResumesBitForBit) {
   train(options("f32"));
   const auto in_q4 = [&](const char* model) {
