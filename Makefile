@@ -48,7 +48,7 @@ coverage: setup     ## which lines the tests reach, by folder: half an hour
 	@script/coverage
 
 doc: setup          ## run the examples and update the pages and pictures of doc/
-	@$(CONFIGURE) && $(COMPILE) --target example doc_cost && script/doc $(BUILD)
+	@$(CONFIGURE) && $(COMPILE) --target example doc_cost doc_learn && script/doc $(BUILD)
 
 site: command       ## the documentation as HTML that needs no network, in build/site/html
 	@script/site $(BUILD)

@@ -26,6 +26,14 @@ class InFolder(unittest.TestCase):
         return path
 
 
+class Diagrams(unittest.TestCase):
+    def test_are_what_their_program_draws(self):
+        done = subprocess.run(
+            ["python3", ROOT / "doc" / "learn" / "diagrams.py", "--check"], capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
 class BenchCompare(InFolder):
     def attention(self, name, **median):
         rows = [{"case": c, "dtype": "fp32", "direction": "forward", "ms_median": ms} for c, ms in median.items()]
