@@ -59,6 +59,9 @@ std::string value_error(const std::string& given) {
     if (std::is_unsigned_v<T> && given.starts_with('-')) return "must not be negative, got " + one_line(given);
     T number = 0;
     const char* begin = given.data() + (given.starts_with('+') ? 1 : 0);
+    // CLI11 would read 010 as 8.
+    if (std::is_integral_v<T> && begin[0] == '0' && begin[1] != '\0')
+      return fmt::format("must be {}, without zeros before it, got {}", expected, quoted_name(given));
     const auto [end, error] = std::from_chars(begin, given.data() + given.size(), number);
     if (error == std::errc::result_out_of_range) return "is out of range: " + one_line(given);
     if (error != std::errc() || end != given.data() + given.size())

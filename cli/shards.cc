@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -36,12 +37,15 @@ std::string digest_of_file(const fs::path& path) {
 
 bool is_part_of_model(const fs::path& path) {
   const std::string name = path.filename().string();
-  return fs::is_regular_file(path) && !name.starts_with(".") && !name.ends_with(".md");
+  std::error_code error;
+  return fs::is_regular_file(path, error) && !name.starts_with(".") && !name.ends_with(".md");
 }
 
 std::string digest_of_model(const std::string& model) {
   std::vector<fs::path> files = {model};
-  if (!fs::is_regular_file(model)) {
+  std::error_code error;
+  if (!file_exists(model)) throw FileError("read", model, ENOENT);
+  if (!fs::is_regular_file(model, error)) {
     files = files_in(model);
     std::sort(files.begin(), files.end());
   }

@@ -2,10 +2,12 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <fcntl.h>
 #include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include "qkv/base/error.h"
@@ -57,6 +59,16 @@ std::optional<Row> parse_row(std::string_view text) {
   return row;
 }
 
+// Waits a while: a process that is killed keeps its locks until the system has ended it.
+bool locked(int file) {
+  for (int tries = 0; ::flock(file, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (errno != EWOULDBLOCK) return true;  // a file system may have no locks
+    if (tries == 20) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return true;
+}
+
 }  // namespace
 
 ResumableFile::ResumableFile(const fs::path& path, const std::string& key) : path_(path), target_(path) {
@@ -74,14 +86,19 @@ ResumableFile::ResumableFile(const fs::path& path, const std::string& key) : pat
   read_journal(key);
 }
 
+ResumableFile::~ResumableFile() {
+  if (part_ < 0 || bytes_ > 0 || lines_ > 0) return;
+  ::unlink(part_path_.c_str());
+  ::unlink(journal_path_.c_str());
+}
+
 // Locked while this process lives. A file that was removed while it waited for the lock is not the journal.
 void ResumableFile::open_journal() {
   for (;;) {
     journal_ = Descriptor(
         retried([&] { return ::open(journal_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666); }));
     check(journal_ >= 0, journal_path_);
-    if (::flock(journal_, LOCK_EX | LOCK_NB) != 0)  // a file system may have no locks
-      require<InputError>(errno != EWOULDBLOCK, "write", "{}: another process is writing it", path_.string());
+    require<InputError>(locked(journal_), "write", "{}: another process is writing it", path_.string());
     struct stat ours = {}, named = {};
     check(::fstat(journal_, &ours) == 0, journal_path_);
     require<InputError>(S_ISREG(ours.st_mode), "write", "{}: not a regular file", journal_path_.string());

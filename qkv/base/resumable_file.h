@@ -10,7 +10,8 @@
 // Beside out.txt are out.txt.part, what was written so far, and out.txt.journal: the key, a line of text that says what
 // made the bytes, then LINES BYTES after each append, and "end LINES BYTES" at commit(). An append is synced to disk
 // before its row is written, so a row is true whatever is killed and when; bytes after the last row are dropped. The journal
-// stays: it says that out.txt is complete. A file from before at out.txt keeps its bytes until commit().
+// stays: it says that out.txt is complete. A file from before at out.txt keeps its bytes until commit(), and
+// nothing is left of one without an append.
 //
 // Errors, InputErrors: the journal of a file that has lines has another key: the answers of two commands would be mixed; out.txt.part is
 // there without a journal, or out.txt has other bytes than its journal says: someone else's; another process, which may be on
@@ -30,6 +31,9 @@ namespace qkv {
 class ResumableFile {
  public:
   ResumableFile(const std::filesystem::path& path, const std::string& key);
+  ~ResumableFile();
+  ResumableFile(const ResumableFile&) = delete;
+  ResumableFile& operator=(const ResumableFile&) = delete;
 
   bool complete() const { return complete_; }
   int64_t lines() const { return lines_; }  // answered before and since

@@ -26,7 +26,7 @@ class Resumable : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  ResumableFile open(const std::string& key = "{\"beam\":4}") const { return {out_, key}; }
+  ResumableFile open(const std::string& key = "{\"beam\":4}") const { return ResumableFile(out_, key); }
   fs::path beside(const char* suffix) const { return fs::path(out_) += suffix; }
   void add_to(const fs::path& path, const std::string& bytes) const {
     std::ofstream(path, std::ios::app | std::ios::binary) << bytes;
@@ -113,7 +113,9 @@ TEST_F(Resumable, BeginsAnewWhereWhatWasWrittenIsGone) {
 }
 
 TEST_F(Resumable, AnswersOfTwoCommandsAreNotMixed) {
-  open("{}");  // without a line it may be begun by another command
+  open("{}");
+  EXPECT_TRUE(fs::is_empty(folder_)) << "nothing is left of a file without a line";
+  write_file(beside(".journal"), "{}\n");  // killed before its first line, it may be begun by another command
   open().append("one\n", 1);
   EXPECT_NE(refusal("{\"beam\":5}").find("it was begun by another command, input or model ({\"beam\":4})"),
             std::string::npos);

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "qkv/base/default_threads.h"
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
 #include "qkv/base/processors.h"
@@ -27,14 +28,9 @@ thread_local bool inside = false;  // of a parallel region
 
 int cores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
-int default_threads() {
-  const char* wanted = std::getenv("OMP_NUM_THREADS");
-  const int n = wanted ? std::atoi(wanted) : 0;
-  return n >= 1 && n <= max_threads() ? n : available_processors();
-}
-
 std::atomic<int>& wanted_threads() {
-  static std::atomic<int> count{default_threads()};
+  static std::atomic<int> count{
+      default_threads([](const char* name) -> const char* { return std::getenv(name); }, available_processors())};
   return count;
 }
 

@@ -1,6 +1,6 @@
 // Parallel loops: all threads of the library run here.
 //
-//     set_threads(2);                       // default: OMP_NUM_THREADS, else available_processors()
+//     set_threads(2);                       // default: default_threads.h
 //     parallel_for(rows, [&](int64_t row) { ... });            // items are handed out one by one
 //     parallel_ranges(n, 4096, [&](int64_t begin, int64_t end) { ... });   // cut at multiples of the grain
 //

@@ -198,6 +198,10 @@ Scenario make_scenario(const std::string& name) {
   }
   if (name == "translate")
     return output_scenario(name, trained(2), {"translate", "--model", "model", "--input", "lines.txt"}, "out.txt");
+  if (name == "shard")
+    return output_scenario(
+        name, trained(2),
+        {"translate", "--model", "model", "--input", "lines.txt", "--shards", "2", "--shard", "0"}, "out.txt");
   if (name == "score")
     return output_scenario(name, trained(2), {"score", "--model", "model", "--input", "pairs.tsv"}, "scores.txt");
   if (name == "shortlist")
