@@ -31,5 +31,6 @@ Command add_convert(App& app);
 Command add_shortlist(App& app);
 Command add_plot(App& app);
 Command add_bench(App& app);
+Command add_plan(App& app);
 
 }  // namespace qkv::cli
