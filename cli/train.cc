@@ -1,5 +1,6 @@
 #include "qkv/train/train.h"
 
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -8,8 +9,12 @@
 #include "cli/flags.h"
 #include "cli/next_commands.h"
 #include "cli/output.h"
+#include "qkv/base/rank_threads.h"
+#include "qkv/base/threads.h"
+#include "qkv/base/world.h"
 #include "qkv/layer/attention_variant_text.h"
 #include "qkv/train/defaults.h"
+#include "qkv/train/interrupt.h"
 #include "qkv/train/option_table.h"
 
 namespace qkv::cli {
@@ -22,8 +27,24 @@ struct TrainCommand {
   std::vector<Option*> flags;  // all but --recipe and --resume, in the order declared
   Option* recipe_option = nullptr;
 
-  // The corpus, or a stored training, provides the defaults: the flags that were given are applied to them again.
+  // Under mpirun, one of several processes. Rank 0 decides when they end: a signal that the launcher sends to all of them
+  // must not end another one.
   int run() {
+    Communicator& ranks = world();
+    std::optional<Interrupt> not_to_be_interrupted;
+    if (ranks.rank() > 0) not_to_be_interrupted.emplace();
+    try {
+      const int code = run(ranks);
+      leave_world();
+      return code;
+    } catch (const std::exception&) {
+      if (ranks.size() > 1) say(fmt::format("process {} of {} fails:", ranks.rank(), ranks.size()));
+      throw;
+    }
+  }
+
+  // The corpus, or a stored training, provides the defaults: the flags that were given are applied to them again.
+  int run(Communicator& ranks) {
     BaseOptions base = {.model = model, .train = options.train, .valid = options.valid, .resume = options.resume};
     if (recipe_option->count() > 0) base.recipe = recipe;
     base.architecture = architecture.architecture();
@@ -36,12 +57,14 @@ struct TrainCommand {
       options.architecture = architecture.config("train");
       defaults = options;
     });
-    const TrainResult result = train(completed);
+    if (completed.threads == 0 && ranks.size() > 1) set_threads(rank_threads(ranks));
+    const TrainResult result = train(completed, ranks);
+    const bool speaks = !completed.quiet && ranks.rank() == 0;
     if (result.stop_reason == StopReason::interrupted) {
-      if (!completed.quiet) say("  " + resume_command(program, completed.model));
+      if (speaks) say("  " + resume_command(program, completed.model));
       return 128 + result.signal;
     }
-    if (!completed.quiet) {
+    if (speaks) {
       say("Try next:");
       for (const std::string& line : next_commands(program, completed)) say("  " + line);
     }
@@ -88,7 +111,8 @@ Command add_train(App& parent) {
              "  qkv train --train pairs.tsv --train more.en,more.de -m my-model\n"
              "  qkv train --train europarl.en,europarl.de --valid dev.tsv -m my-model --recipe transformer-base\n"
              "  qkv train --architecture causal --train books.txt -m stories\n"
-             "  qkv train --init my-model --train my-terms.tsv -m fine-tuned");
+             "  qkv train --init my-model --train my-terms.tsv -m fine-tuned\n"
+             "  mpirun -n 4 qkv train --train pairs.tsv -m my-model --pieces 4 --accumulate 4");
   return {&app, [command] { return command->run(); }};
 }
 

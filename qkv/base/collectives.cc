@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "qkv/base/error.h"
+
 namespace qkv {
 namespace {
 
@@ -10,6 +12,21 @@ template <class Visit>
 void for_each_other(const Communicator& c, Visit visit) {
   for (int step = 1; step < c.size(); ++step)
     visit((c.rank() + step) % c.size(), (c.rank() - step + c.size()) % c.size());
+}
+
+std::vector<Shard> equal_shards(const Communicator& c, std::span<const float> numbers) {
+  std::vector<Shard> shards;
+  for (int rank = 0; rank < c.size(); ++rank)
+    shards.push_back(shard_of(static_cast<int64_t>(numbers.size()), rank, c.size()));
+  return shards;
+}
+
+void check(const Communicator& c, std::span<const float> numbers, std::span<const Shard> shards) {
+  require(std::ssize(shards) == c.size(), "collectives", "there must be a shard for each of {} ranks, got {}",
+          c.size(), shards.size());
+  for (const Shard& s : shards)
+    require(s.begin >= 0 && s.begin <= s.end && s.end <= std::ssize(numbers), "collectives",
+            "a shard must be in 0 to {}, got {} to {}", numbers.size(), s.begin, s.end);
 }
 
 }  // namespace
@@ -22,15 +39,18 @@ Shard shard_of(int64_t n, int rank, int size) {
 
 // Every rank sends each other rank the part of its shard, and adds up in the order of the tree what it gets. A few
 // megabytes at a time, which is all the memory that it takes.
-void reduce_scatter(Communicator& c, std::span<float> numbers) {
+void reduce_scatter(Communicator& c, std::span<float> numbers, std::span<const Shard> shards) {
+  check(c, numbers, shards);
   constexpr int64_t max_received = int64_t{1} << 21;
   const int ranks = c.size();
-  const int64_t n = static_cast<int64_t>(numbers.size()), own = shard_of(n, c.rank(), ranks).size();
-  const int64_t longest = shard_of(n, 0, ranks).size(), step = std::max<int64_t>(1, max_received / ranks);
+  const int64_t own = shards[static_cast<size_t>(c.rank())].size(),
+                step = std::max<int64_t>(1, max_received / ranks);
+  int64_t longest = 0;
+  for (const Shard& shard : shards) longest = std::max(longest, shard.size());
   const int64_t width = std::min(step, own);
   std::vector<float> received(static_cast<size_t>(ranks > 1 ? width * ranks : 0));
   const auto part = [&](int rank, int64_t at) {
-    const Shard whole = shard_of(n, rank, ranks);
+    const Shard whole = shards[static_cast<size_t>(rank)];
     const int64_t begin = std::min(whole.begin + at, whole.end), end = std::min(begin + step, whole.end);
     return numbers.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   };
@@ -50,14 +70,21 @@ void reduce_scatter(Communicator& c, std::span<float> numbers) {
   }
 }
 
-void all_gather(Communicator& c, std::span<float> numbers) {
+void all_gather(Communicator& c, std::span<float> numbers, std::span<const Shard> shards) {
+  check(c, numbers, shards);
   const auto of = [&](int rank) {
-    const Shard p = shard_of(static_cast<int64_t>(numbers.size()), rank, c.size());
+    const Shard p = shards[static_cast<size_t>(rank)];
     return numbers.subspan(static_cast<size_t>(p.begin), static_cast<size_t>(p.size()));
   };
   for_each_other(
       c, [&](int to, int from) { c.exchange(to, bytes_of(of(c.rank())), from, writable_bytes_of(of(from))); });
 }
+
+void reduce_scatter(Communicator& c, std::span<float> numbers) {
+  reduce_scatter(c, numbers, equal_shards(c, numbers));
+}
+
+void all_gather(Communicator& c, std::span<float> numbers) { all_gather(c, numbers, equal_shards(c, numbers)); }
 
 void all_reduce(Communicator& c, std::span<float> numbers) {
   reduce_scatter(c, numbers);

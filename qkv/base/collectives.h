@@ -36,6 +36,10 @@ void all_gather(Communicator& c, std::span<float> numbers);
 
 void all_reduce(Communicator& c, std::span<float> numbers);
 
+// The same with shards of any lengths, in the order of the ranks.
+void reduce_scatter(Communicator& c, std::span<float> numbers, std::span<const Shard> shards);
+void all_gather(Communicator& c, std::span<float> numbers, std::span<const Shard> shards);
+
 // The bytes of every rank, in the order of the ranks; they may differ in length.
 std::vector<std::vector<std::byte>> all_gather_bytes(Communicator& c, Bytes mine);
 

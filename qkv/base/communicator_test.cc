@@ -175,6 +175,17 @@ TEST(Collectives, SumsOfAnyNumberOfRanksAreTheSameEverywhere) {
       });
 }
 
+TEST(Collectives, ShardsOfAnyLengthsAreSummedAndGathered) {
+  const std::vector<Shard> shards = {{0, 5}, {5, 5}, {5, 6}};
+  run_ranks(3, [&](Communicator& c) {
+    std::vector<float> x(6, static_cast<float>(c.rank() + 1));
+    reduce_scatter(c, x, shards);
+    all_gather(c, x, shards);
+    EXPECT_EQ(x, std::vector<float>(6, 6)) << c.rank();
+    EXPECT_THROW(all_gather(c, x, std::vector<Shard>{{0, 6}}), Error);
+  });
+}
+
 TEST(Collectives, ALongSumIsTakenInParts) {
   constexpr int64_t n = 5'000'001;
   run_ranks(2, [&](Communicator& c) {

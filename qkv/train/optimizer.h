@@ -31,6 +31,11 @@ constexpr auto names_of(OptimizerKind) {
                     Named{OptimizerKind::muon, "muon"}, Named{OptimizerKind::adafactor, "adafactor"}};
 }
 
+// Whether each number of a parameter has a state of its own: a part of a parameter can be updated by itself.
+constexpr bool is_elementwise(OptimizerKind kind) {
+  return kind == OptimizerKind::adam || kind == OptimizerKind::adamw;
+}
+
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adam;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;

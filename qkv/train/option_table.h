@@ -78,6 +78,18 @@ void visit_update(Options& o, Visitor&& visitor) {
           fixed);
   visitor(
       Setting{
+          "pieces",
+          "N",
+          "parts that the batches of an update are divided into; as many processes as divide it can share the work "
+          "(mpirun -n N qkv train), with the same result for any number of them: a power of two, at most "
+          "accumulate",
+          {.from = 1}},
+      o.pieces, fixed);
+  visitor(Setting{"shard-optimizer", "true|false",
+                  "each process keeps the optimizer's state of its part of the parameters only"},
+          o.shard_optimizer, OnResume::not_stored);
+  visitor(
+      Setting{
           "precision", "",
           "numbers that products are computed from. bf16: weights and what they are multiplied by are rounded for "
           "each product, sums, gradients and weights stay f32; faster where the processor has instructions for it, "
@@ -117,8 +129,11 @@ void visit_update(Options& o, Visitor&& visitor) {
           o.r_drop, fixed);
   visitor(Setting{"clip", "NORM", "gradient clipping: maximum norm; 0: none", not_negative}, o.clip, fixed);
   visitor(Setting{"seed", "N", "random seed"}, o.seed, fixed);
-  visitor(Setting{"threads", "N", "number of threads; 0: one per core that this process may use", not_negative},
-          o.threads, may_change);
+  visitor(
+      Setting{"threads", "N",
+              "number of threads; 0: one per core that this process may use, divided among the processes of mpirun",
+              not_negative},
+      o.threads, may_change);
 }
 
 template <class Options, class Visitor>

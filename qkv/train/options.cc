@@ -1,6 +1,7 @@
 #include "qkv/train/options.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -214,6 +215,8 @@ void TrainOptions::check() const {
   visit_options(*this, CheckRanges{"train"});
   require<UsageError>(threads <= max_threads(), "train", "threads must be at most {} on this machine, got {}",
                       max_threads(), threads);
+  require<UsageError>(std::has_single_bit(static_cast<uint64_t>(pieces)) && pieces <= accumulate, "train",
+                      "pieces must be a power of two of at most accumulate, {}, got {}", accumulate, pieces);
   const bool drops = architecture.visit([](const auto& c) { return has_dropout(c); });
   require<UsageError>(r_drop == 0 || drops, "train",
                       "r-drop {} needs dropout: without it, two passes over a batch are the same", r_drop);

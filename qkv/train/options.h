@@ -70,7 +70,11 @@ struct TrainOptions {
   // An update. batch_sentences, if not 0, is the size of a batch in pairs instead of tokens.
   int64_t batch_tokens = 4096;
   int64_t batch_sentences = 0;
-  int64_t accumulate = 1;                // batches in an update
+  int64_t accumulate = 1;  // batches in an update
+  // Of an update, computed by as many processes as divide it, with the same result for each number of them: a power of two,
+  // at most `accumulate` (train/update.h).
+  int64_t pieces = 1;
+  bool shard_optimizer = false;          // between processes; the same result, less memory
   Precision precision = Precision::f32;  // of products (op/weight.h); validation and what is saved are f32
   bool recompute = false;  // blocks keep their inputs alone: less memory, more time (autograd/recompute.h)
   // What the model is to be held in, which products and validation then use (op/weight.h); what is saved is f32.

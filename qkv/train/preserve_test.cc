@@ -350,7 +350,7 @@ TEST_F(Preserve, WeightsThatAreNotFiniteAreNotSaved) {
   TranslationTask task(o, prepare_translation_data(o));
   TrainingFolder folder(o);
   const Checkpoint checkpoint(folder.state());
-  Trainer trainer(o, task, folder, &checkpoint);
+  Trainer trainer(o, task, folder, {.checkpoint = &checkpoint});
   task.model().visit([](const std::string& name, Variable& parameter) {
     if (name.ends_with("feed_forward.down.bias"))
       parameter.mutable_value().fill(std::numeric_limits<float>::quiet_NaN());

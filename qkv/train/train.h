@@ -39,6 +39,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "qkv/base/communicator.h"
 #include "qkv/train/options.h"
 #include "qkv/train/validation.h"
 
@@ -58,5 +59,15 @@ struct TrainResult {
 };
 
 TrainResult train(const TrainOptions& options);
+
+// The same by all processes of a communicator, each of which calls it: the ranks of options.pieces share the work of an update
+// (train/update.h). Rank 0 alone writes files and messages; the others read the data, and on resume the vocabulary, from
+// the same paths. The result is that of one process, bit for bit, for any number of ranks that divides options.pieces, also if
+// another number resumes it. Every rank gets the result. An error of one rank must end all of them, as run_ranks() and
+// mpirun do.
+//
+//     TrainResult result = train(options, world());          // base/world.h; then leave_world()
+//
+TrainResult train(const TrainOptions& options, Communicator& c);
 
 }  // namespace qkv

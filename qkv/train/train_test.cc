@@ -194,7 +194,7 @@ TEST_F(TrainTest, AsksTheSystemForNoMoreMemoryAfterAWhile) {
     TrainingFolder folder(o);
     const Checkpoint checkpoint(folder.state());
     TranslationTask task(o, prepare_translation_data(o));
-    Trainer(o, task, folder, &checkpoint).run();
+    Trainer(o, task, folder, {.checkpoint = &checkpoint}).run();
   };
   {
     TrainingFolder folder(o);

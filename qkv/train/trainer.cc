@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "qkv/base/counted.h"
@@ -14,6 +15,7 @@
 #include "qkv/model/model_file.h"
 #include "qkv/train/held_out.h"
 #include "qkv/train/interrupt.h"
+#include "qkv/train/ranks.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/summary.h"
 
@@ -23,12 +25,6 @@ namespace {
 NamedParameters named_parameters(Model& model) {
   NamedParameters parameters;
   model.visit([&](const std::string& name, Variable& parameter) { parameters.emplace_back(name, parameter); });
-  return parameters;
-}
-
-std::vector<Variable> parameters_in_order(Model& model) {
-  std::vector<Variable> parameters;
-  for (const auto& [name, parameter] : named_parameters(model)) parameters.push_back(parameter);
   return parameters;
 }
 
@@ -42,17 +38,15 @@ int64_t end_of(const TrainOptions& options, TrainingTask& task) {
 
 }  // namespace
 
-Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder& folder,
-                 const Checkpoint* checkpoint, Clock::time_point began)
+Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder& folder, const TrainerStart& start)
     : options_(options),
       task_(task),
       folder_(folder),
-      parameters_(parameters_in_order(task.model())),
-      optimizer_(make_optimizer(named_parameters(task.model()), options.optimizer_options())),
-      update_(task, *optimizer_, update_options(options)),
+      ranks_(start.ranks ? *start.ranks : alone_),
+      update_(task, update_options(options), ranks_),
       last_update_(end_of(options, task)),
       schedule_(options.schedule_options(last_update_ == 0 && options.max_time.count() > 0 ? 1 : last_update_)),
-      began_(began),
+      began_(start.began),
       warnings_({.frequency_loss = task.frequency_loss(),
                  .suggest_pre_norm = !options.architecture.is_recurrent() &&
                                      options.architecture.transformer().norm_order != NormOrder::pre}),
@@ -60,8 +54,8 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
   begin_profile();
   task_.model().train_in({.precision = options_.precision, .weights = options_.weights});
-  if (checkpoint) {
-    resume(*checkpoint);
+  if (start.checkpoint) {
+    resume(*start.checkpoint);
   } else {
     state_.corpus = task_.fingerprint();
     state_.vocabulary = task_.vocabulary();
@@ -78,6 +72,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
   repeat_warnings();
   elapsed_before_ = state_.elapsed;
   if (options_.max_time.count() > 0) set_time_limit(last_update_);
+  update_.begin(state_.step, std::exchange(loaded_, {}));
   first_step_ = state_.step;
   first_tokens_ = state_.tokens;
   first_seconds_ = state_.seconds;
@@ -114,7 +109,12 @@ TrainResult Trainer::run() {
   }
   finish();
   end_profile();
-  return result_of(state_, *stop_reason());
+  return end(result_of(state_, *stop_reason()));
+}
+
+TrainResult Trainer::end(TrainResult result) {
+  give_order(ranks_, {.kind = RankOrder::Kind::end, .result = result});
+  return result;
 }
 
 // An update, and what is due after it.
@@ -146,13 +146,14 @@ TrainResult Trainer::interrupted(int signal) {
   end_profile();
   TrainResult result = result_of(state_, StopReason::interrupted);
   result.signal = signal;
-  return result;
+  return end(result);
 }
 
 void Trainer::log_start() {
   for (const std::string& note : task_.notes()) progress_.note(note);
-  progress_.note(
-      fmt::format("{} parameters, {}", with_commas(task_.model().parameter_count()), counted(threads(), "thread")));
+  progress_.note(fmt::format("{} parameters, {}{}", with_commas(task_.model().parameter_count()),
+                             counted(threads(), "thread"),
+                             ranks_.size() > 1 ? fmt::format(" in each of {} processes", ranks_.size()) : ""));
   const TrainingSize size = {
       .last_update = last_update_, .batches_in_epoch = task_.batches_in_epoch(), .validates = validates()};
   progress_.note("settings (each is named after its flag):");
@@ -164,13 +165,18 @@ void Trainer::log_start() {
 void Trainer::update() {
   const auto begin = Clock::now();
   const BatchPosition position = task_.position();
-  const UpdateSums sums = update_.sum_gradients(state_.step);
-  state_.last = {.rate = rate(state_.step + 1), .norm = sums.norm};
-  check_numbers(sums, position);
+  const double rate = this->rate(state_.step + 1);
   const bool reports = options_.report_every > 0 && (state_.step + 1) % options_.report_every == 0;
-  if (parameter_norms_ && reports) parameter_norms_->before_update(sums.gradient_scale);
-  update_.step(state_.last.rate, sums);
-  if (parameter_norms_ && reports) parameter_norms_->after_update();
+  const bool needs_norms = parameter_norms_ && reports;
+  give_order(ranks_, {.kind = RankOrder::Kind::update, .step = state_.step, .rate = rate, .whole = needs_norms});
+  const UpdateSums sums = update_.sum_gradients(state_.step, needs_norms);
+  state_.last = {.rate = rate, .norm = sums.norm};
+  check_numbers(sums, position);
+  if (needs_norms) parameter_norms_->before_update(sums.gradient_scale);
+  update_.step(rate, sums);
+  if (needs_norms) parameter_norms_->after_update();
+  rank_seconds_.resize(sums.seconds.size());
+  for (size_t i = 0; i < sums.seconds.size(); ++i) rank_seconds_[i] += sums.seconds[i];
 
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   ++state_.step;
@@ -207,9 +213,24 @@ void Trainer::report() {
   if (parameter_norms_ && due(options_.report_every))
     for (const auto& [name, n] : parameter_norms_->all())
       line["parameters"][name] = {{"gradient", n.gradient}, {"value", n.value}, {"update", n.update}};
+  if (ranks_.size() > 1) {
+    const RankLoad load = rank_load();
+    line["processes"] = ranks_.size();
+    line["slowest_process"] = load.slowest;
+    line["slowest_share"] = std::round(100 * load.share) / 100;
+  }
+  rank_seconds_.clear();
   record(line);
   warn(warnings_.report({.step = state_.step, .loss = state_.loss, .max_norm = state_.window.max_norm}));
   state_.window = {};
+}
+
+Trainer::RankLoad Trainer::rank_load() const {
+  const auto slowest = std::max_element(rank_seconds_.begin(), rank_seconds_.end());
+  const double sum = std::accumulate(rank_seconds_.begin(), rank_seconds_.end(), 0.0);
+  if (sum == 0) return {};
+  return {.slowest = slowest - rank_seconds_.begin(),
+          .share = *slowest * static_cast<double>(rank_seconds_.size()) / sum};
 }
 
 void Trainer::record(const Json& line) {
@@ -236,6 +257,10 @@ void Trainer::show_progress() {
                   {fmt::format("loss {:.3f}", window_loss(state_)), 2},
                   {fmt::format("lr {:.1e}", state_.last.rate), 5},
                   {format_count(static_cast<double>(state_.tokens - first_tokens_) / seconds) + " tokens/s", 4}};
+  if (ranks_.size() > 1) {
+    const RankLoad load = rank_load();
+    status.parts.push_back({fmt::format("slowest process {}: {:.2f} x", load.slowest, load.share), 6});
+  }
   double left = std::numeric_limits<double>::infinity();
   if (last > 0)
     left = seconds / static_cast<double>(state_.step - first_step_) * static_cast<double>(last - state_.step);

@@ -15,6 +15,7 @@
 #include "qkv/base/file.h"
 #include "qkv/base/json.h"
 #include "qkv/base/progress.h"
+#include "qkv/base/world/one_process.h"
 #include "qkv/measure/step_profile.h"
 #include "qkv/train/checkpoint.h"
 #include "qkv/train/folder.h"
@@ -27,14 +28,19 @@
 
 namespace qkv {
 
+struct TrainerStart {
+  using Clock = std::chrono::steady_clock;
+  const Checkpoint* checkpoint = nullptr;  // of the folder, to resume from
+  Communicator* ranks = nullptr;           // this process is rank 0 of them, the others follow() (train/ranks.h)
+  Clock::time_point began = Clock::now();  // options.max_time counts from here
+};
+
 class Trainer {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = TrainerStart::Clock;
 
-  // Starts, or resumes from a checkpoint of the folder. Nothing is written before everything is checked. The
-  // arguments must outlive the trainer. options.max_time counts from `began`.
-  Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder& folder,
-          const Checkpoint* checkpoint = nullptr, Clock::time_point began = Clock::now());
+  // Nothing is written before everything is checked. The arguments must outlive the trainer.
+  Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder& folder, const TrainerStart& start = {});
 
   TrainResult run();
   const TrainingState& state() const { return state_; }
@@ -56,6 +62,11 @@ class Trainer {
   void check_parameters();
   std::string advice() const;
   void report();
+  struct RankLoad {
+    int64_t slowest = 0;  // rank, since the last line of log.jsonl
+    double share = 1;     // of the mean time that a rank computes
+  };
+  RankLoad rank_load() const;
   void record(const Json& line);
   bool validate();  // whether it is the best
   bool due_early(double seconds_before) const;
@@ -64,6 +75,7 @@ class Trainer {
   void repeat_warnings();
   void warn(const std::vector<TrainingWarning>& warnings);
   TrainResult interrupted(int signal);
+  TrainResult end(TrainResult result);
   struct Due {
     bool model = false, state = false;
   };
@@ -86,10 +98,12 @@ class Trainer {
   const TrainOptions options_;
   TrainingTask& task_;
   TrainingFolder& folder_;
-  std::vector<Variable> parameters_;
-  std::unique_ptr<Optimizer> optimizer_;
+  OneProcess alone_;
+  Communicator& ranks_;
   Update update_;
-  int64_t last_update_;  // about; 0: unknown
+  std::vector<OptimizerState> loaded_;  // of the checkpoint
+  std::vector<double> rank_seconds_;    // of each rank, since the last line of log.jsonl
+  int64_t last_update_;                 // about; 0: unknown
   Schedule schedule_;
   std::optional<TimeLimit> time_;  // of options.max_time
   Clock::time_point began_;

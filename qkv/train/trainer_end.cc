@@ -70,7 +70,8 @@ void Trainer::average() {
 
 void Trainer::set_parameters(const NamedTensors& values) {
   size_t i = 0;
-  for (Variable& parameter : parameters_) parameter.mutable_value().copy_from(values[i++].second);
+  task_.model().visit(
+      [&](const std::string&, Variable& parameter) { parameter.mutable_value().copy_from(values[i++].second); });
 }
 
 }  // namespace qkv

@@ -10,6 +10,7 @@
 #include "qkv/base/threads.h"
 #include "qkv/pipeline/generation_config.h"
 #include "qkv/train/held_out.h"
+#include "qkv/train/ranks.h"
 #include "qkv/train/stop_reason.h"
 #include "qkv/train/trainer.h"
 
@@ -24,8 +25,8 @@ void Trainer::resume(const Checkpoint& checkpoint) {
                       several ? "these are" : "this is", folder_.root().string(), several ? ", in its order" : "");
   const bool held_out = check_held_out(folder_.root(), task_.held_out());
   task_.seek(state_.position);
-  checkpoint.load(task_.model(), optimizer_->state());
-  optimizer_->set_updates(state_.step);
+  loaded_ = update_.state_to_load();
+  checkpoint.load(task_.model(), loaded_);
   best_ = EarlyStopping(stopping_options(options_), state_.best);
   state_.finished = false;
   // If the training was killed between writing its first state and the model, the state has the parameters of the
@@ -125,7 +126,8 @@ void Trainer::save_state() {
   if (!std::exchange(options_written_, true)) folder_.write_options(options_);
   records_->force();
   state_.records = records_->bytes();
-  save_checkpoint(folder_.state(), state_, task_.model(), optimizer_->state());
+  give_order(ranks_, {.kind = RankOrder::Kind::state});
+  save_checkpoint(folder_.state(), state_, task_.model(), update_.state());
 }
 
 }  // namespace qkv

@@ -1,43 +1,216 @@
 #include "qkv/train/update.h"
 
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "qkv/base/error.h"
 #include "qkv/train/gradient_norm.h"
 
 namespace qkv {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What ranks tell each other of their pieces; after it, for each parameter whether it has a gradient.
+struct PieceReport {
+  double loss = 0;
+  int64_t tokens = 0;
+  double seconds = 0;
+};
+
+std::vector<double> doubles_of(std::span<const std::byte> bytes) {
+  std::vector<double> numbers(bytes.size() / sizeof(double));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  return numbers;
+}
+
+template <class T>
+T broadcast_value(Communicator& c, T value) {
+  c.broadcast(0, writable_bytes_of(std::span(&value, 1)));
+  return value;
+}
+
+}  // namespace
 
 UpdateOptions update_options(const TrainOptions& options) {
   return {.loss = {.label_smoothing = options.label_smoothing, .r_drop = options.r_drop},
+          .optimizer = options.optimizer_options(),
           .accumulate = options.accumulate,
+          .pieces = options.pieces,
+          .shard_optimizer = options.shard_optimizer,
           .clip = options.clip,
           .seed = options.seed,
           .recompute = options.recompute};
 }
 
-Update::Update(TrainingTask& task, Optimizer& optimizer, const UpdateOptions& options)
-    : task_(task), optimizer_(optimizer), options_(options) {
-  task.model().visit([&](const std::string&, Variable& parameter) { parameters_.push_back(parameter); });
+Update::Update(TrainingTask& task, const UpdateOptions& options, Communicator& c)
+    : task_(task), options_(options), c_(c) {
+  require<UsageError>(options.pieces >= 1 && std::has_single_bit(static_cast<uint64_t>(options.pieces)), "train",
+                      "pieces must be a power of two, got {}", options.pieces);
+  require<UsageError>(options.pieces % c.size() == 0, "train",
+                      "the number of processes must divide pieces: there are {} processes, pieces is {}", c.size(),
+                      options.pieces);
+  NamedParameters named;
+  task.model().visit([&](const std::string& name, Variable& parameter) {
+    parameters_.push_back(parameter);
+    named.emplace_back(name, parameter);
+  });
+  require<UsageError>(!options.shard_optimizer || is_elementwise(options.optimizer.kind), "train",
+                      "shard-optimizer is for adam and adamw, whose state belongs to single numbers, got {}",
+                      name_of(options.optimizer.kind));
+  if (options.shard_optimizer && c.size() > 1) shards_.emplace(parameters_, c);
+  optimizer_ = shards_ ? make_optimizer(shards_->own(), options.optimizer) : make_optimizer(named, options.optimizer);
+  if (options.pieces > 1) tree_.emplace(parameters_);
 }
 
-UpdateSums Update::sum_gradients(int64_t n) {
-  UpdateSums sums;
-  auto pass_number = static_cast<uint64_t>(n * options_.accumulate);
-  // A batch of masked text may have no masked token.
-  for (int64_t i = 0; i < options_.accumulate || sums.tokens == 0; ++i) {
-    Pass pass{.training = true, .seed = options_.seed, .step = pass_number++, .recompute = options_.recompute};
+Update::Sums Update::sum_piece(int64_t first, int64_t last) {
+  Sums sums;
+  for (int64_t number = first; number < last; ++number) {
+    Pass pass{.training = true, .seed = options_.seed, .step = static_cast<uint64_t>(number),
+              .recompute = options_.recompute};
     const CrossEntropy part = task_.next_loss(options_.loss, pass);
     if (part.count == 0) continue;
     part.loss.backward();
     sums.loss += static_cast<double>(part.loss.value().at<float>({0}));
     sums.tokens += part.count;
   }
+  if (tree_) tree_->add();
+  return sums;
+}
+
+void Update::skip_batches(int64_t count) {
+  BatchPosition position = task_.position();
+  for (int64_t i = 0; i < count; ++i) {
+    if (++position.batch == task_.batches_in_epoch()) position = {position.epoch + 1, 0};
+    task_.seek(position);
+  }
+}
+
+// The pieces of this rank, between those of others.
+Update::Sums Update::sum_own(const Batches& batches, double& seconds) {
+  const int64_t own = options_.pieces / c_.size(), first = own * c_.rank();
+  const auto begin_of = [&](int64_t piece) { return batches.count * piece / options_.pieces; };
+  skip_batches(begin_of(first));
+  const auto began = Clock::now();
+  std::vector<double> losses;
+  Sums sums;
+  for (int64_t piece = first; piece < first + own; ++piece) {
+    const Sums s = sum_piece(batches.first + begin_of(piece), batches.first + begin_of(piece + 1));
+    losses.push_back(s.loss);
+    sums.tokens += s.tokens;
+  }
+  seconds += std::chrono::duration<double>(Clock::now() - began).count();
+  skip_batches(batches.count - begin_of(first + own));
+  add_in_tree(static_cast<int>(own),
+              [&](int to, int from) { losses[static_cast<size_t>(to)] += losses[static_cast<size_t>(from)]; });
+  sums.loss = losses[0];
+  return sums;
+}
+
+// The sums over all ranks.
+Update::Sums Update::share(const Sums& own, double seconds, std::vector<double>& all_seconds) {
+  all_seconds = {seconds};
+  if (c_.size() == 1) return own;
+  std::vector<uint8_t>& reached = tree_->reached();
+  std::vector<std::byte> message(sizeof(PieceReport) + reached.size());
+  const PieceReport mine{.loss = own.loss, .tokens = own.tokens, .seconds = seconds};
+  std::memcpy(message.data(), &mine, sizeof mine);
+  std::memcpy(message.data() + sizeof mine, reached.data(), reached.size());
+  std::vector<PieceReport> reports;
+  for (const std::vector<std::byte>& bytes : all_gather_bytes(c_, message)) {
+    require(bytes.size() == message.size(), "train", "a rank has {} parameters, another {}", reached.size(),
+            bytes.size() - sizeof mine);
+    std::memcpy(&reports.emplace_back(), bytes.data(), sizeof mine);
+    for (size_t i = 0; i < reached.size(); ++i) reached[i] |= static_cast<uint8_t>(bytes[sizeof mine + i]);
+  }
+  all_seconds.clear();
+  Sums sums;
+  for (const PieceReport& report : reports) {
+    sums.tokens += report.tokens;
+    all_seconds.push_back(report.seconds);
+  }
+  add_in_tree(c_.size(), [&](int to, int from) {
+    reports[static_cast<size_t>(to)].loss += reports[static_cast<size_t>(from)].loss;
+  });
+  sums.loss = reports[0].loss;
+  return sums;
+}
+
+double Update::reduce(bool whole) {
+  if (!tree_) return gradient_norm(parameters_);
+  Tensor flat = tree_->sum();
+  if (!shards_) {
+    all_reduce(c_, flat.span<float>());
+    tree_->give(flat);
+    return gradient_norm(parameters_);
+  }
+  reduce_scatter(c_, flat.span<float>(), shards_->shards());
+  shards_->give(flat, tree_->reached());
+  // In the order of all ranges, as gradient_norm() adds them.
+  double total = 0;
+  for (const std::vector<std::byte>& squares : all_gather_bytes(c_, bytes_of(gradient_squares(shards_->own()))))
+    for (const double square : doubles_of(squares)) total += square;
+  if (whole) {
+    all_gather(c_, flat.span<float>(), shards_->shards());
+    tree_->give(flat);
+  }
+  return std::sqrt(total);
+}
+
+UpdateSums Update::sum_gradients(int64_t n, bool whole) {
+  Batches batches{.first = n * options_.accumulate, .count = options_.accumulate};
+  UpdateSums sums;
+  double seconds = 0;
+  for (;;) {
+    const Sums all = share(sum_own(batches, seconds), seconds, sums.seconds);
+    sums.loss = all.loss;
+    sums.tokens = all.tokens;
+    if (sums.tokens > 0) break;
+    // Batches of masked text may have no masked token: one more.
+    if (tree_) tree_->clear();
+    batches = {.first = batches.first + batches.count, .count = 1};
+  }
   const double mean = 1.0 / static_cast<double>(sums.tokens);
-  sums.norm = gradient_norm(parameters_) * mean;
+  sums.norm = reduce(whole) * mean;
   sums.gradient_scale = mean * clip_factor(sums.norm, options_.clip);
   return sums;
 }
 
 void Update::step(double learning_rate, const UpdateSums& sums) {
-  optimizer_.step(learning_rate, sums.gradient_scale);
-  optimizer_.zero_grad();
+  optimizer_->step(learning_rate, sums.gradient_scale);
+  optimizer_->zero_grad();
+  for (Variable& parameter : parameters_) parameter.zero_grad();
+  if (!tree_) return;
+  if (shards_) {
+    Tensor scratch = tree_->sum();
+    shards_->gather(scratch);
+  }
+  tree_->clear();
+}
+
+std::vector<OptimizerState> Update::state() {
+  return shards_ ? shards_->collect(optimizer_->state()) : optimizer_->state();
+}
+
+std::vector<OptimizerState> Update::state_to_load() {
+  return shards_ ? shards_->blank_state(optimizer_->state()) : optimizer_->state();
+}
+
+void Update::begin(int64_t updates, const std::vector<OptimizerState>& loaded) {
+  optimizer_->set_updates(broadcast_value(c_, updates));
+  if (c_.size() == 1) return;
+  task_.seek(broadcast_value(c_, task_.position()));
+  for (Variable& parameter : parameters_)
+    c_.broadcast(0, writable_bytes_of(parameter.mutable_value().span<float>()));
+  const bool is_loaded = broadcast_value(c_, !loaded.empty());
+  if (!is_loaded) return;
+  if (shards_) {
+    shards_->distribute(loaded, optimizer_->state());
+  } else {
+    for (OptimizerState& state : optimizer_->state()) c_.broadcast(0, writable_bytes_of(state.value.span<float>()));
+  }
 }
 
 }  // namespace qkv

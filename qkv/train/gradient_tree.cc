@@ -1,0 +1,99 @@
+#include "qkv/train/gradient_tree.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "qkv/autograd/profile.h"
+#include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/kernel/kernels.h"
+
+namespace qkv {
+namespace {
+
+void add_to(Tensor& to, const Tensor& from) {
+  const OpScope scope("sum of gradients", OpWork::moves(to, 3));
+  float* y = to.data<float>();
+  const float* x = from.data<float>();
+  parallel_ranges(to.numel(), 1 << 16, [&](int64_t begin, int64_t end) {
+    kernel::kernels().rows.add(y + begin, x + begin, end - begin, y + begin);
+  });
+}
+
+}  // namespace
+
+GradientTree::GradientTree(std::vector<Variable> parameters)
+    : parameters_(std::move(parameters)), ranges_(parameter_ranges(parameters_)), reached_(parameters_.size()) {
+  for (const Variable& parameter : parameters_) {
+    offsets_.push_back(size_);
+    size_ += parameter.value().numel();
+  }
+}
+
+void GradientTree::take(Tensor& to, Take how) const {
+  const OpScope scope("sum of gradients", OpWork::moves(to, 3));
+  float* flat = to.data<float>();
+  parallel_for(std::ssize(ranges_), [&](int64_t i) {
+    const auto& [parameter, begin, end] = ranges_[static_cast<size_t>(i)];
+    const Tensor& gradient = parameters_[parameter].grad();
+    float* y = flat + offsets_[parameter] + begin;
+    const int64_t n = end - begin;
+    if (!gradient.defined()) {
+      // Also added where there is none, as between processes: -0 + 0 is 0.
+      for (int64_t j = 0; j < n; ++j) y[j] = how == Take::copied ? 0.0f : y[j] + 0.0f;
+      return;
+    }
+    const float* g = gradient.span<float>().data() + begin;
+    if (how == Take::copied) {
+      std::copy_n(g, n, y);
+    } else {
+      kernel::kernels().rows.add(y, g, n, y);
+    }
+  });
+}
+
+void GradientTree::add() {
+  if (levels_.empty()) levels_.emplace_back();
+  Level& first = levels_.front();
+  if (!first.numbers.defined()) first.numbers = Tensor::empty({size_});
+  take(first.numbers, first.full ? Take::added : Take::copied);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].grad().defined()) reached_[i] = 1;
+    parameters_[i].zero_grad();
+  }
+  // Level i has become a sum of two: it belongs one level higher.
+  bool is_sum = std::exchange(first.full, true);
+  for (size_t i = 0; is_sum; ++i) {
+    if (i + 1 == levels_.size()) levels_.emplace_back();
+    Level &low = levels_[i], &high = levels_[i + 1];
+    low.full = false;
+    is_sum = std::exchange(high.full, true);
+    if (is_sum) {
+      add_to(high.numbers, low.numbers);
+    } else {
+      std::swap(low.numbers, high.numbers);
+    }
+  }
+}
+
+void GradientTree::clear() {
+  for (Level& level : levels_) level.full = false;
+  std::fill(reached_.begin(), reached_.end(), uint8_t{0});
+}
+
+Tensor GradientTree::sum() const {
+  const auto full = [](const Level& level) { return level.full; };
+  require(std::count_if(levels_.begin(), levels_.end(), full) == 1, "GradientTree",
+          "the number of pieces must be a power of two");
+  return std::find_if(levels_.begin(), levels_.end(), full)->numbers;
+}
+
+void GradientTree::give(const Tensor& flat) {
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!reached_[i]) continue;
+    const Tensor part = flat.slice(0, offsets_[i], offsets_[i] + parameters_[i].value().numel());
+    parameters_[i].backward(part.reshape(parameters_[i].shape()));
+  }
+}
+
+}  // namespace qkv

@@ -1,0 +1,56 @@
+// The gradients of all parameters in one memory, summed over pieces of a batch in a binary tree:
+//
+//     ((g0 + g1) + (g2 + g3)) + ((g4 + g5) + (g6 + g7))
+//
+// Any aligned 2^a pieces are a subtree. So processes that sum 2^a pieces each, and then their sums in such a tree
+// (base/collectives.h), get the same bits as one that sums all of them.
+//
+//     GradientTree tree(parameters);
+//     for (each of 2^m pieces) { loss.backward(); tree.add(); }
+//     all_reduce(c, tree.sum().span<float>());
+//     tree.give(tree.sum());                              // the parameters have it as their gradients
+//
+// Memory   m times that of the parameters, at least once; the copies of give() are as many.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "qkv/autograd/variable.h"
+#include "qkv/train/parameter_ranges.h"
+
+namespace qkv {
+
+class GradientTree {
+ public:
+  explicit GradientTree(std::vector<Variable> parameters);
+
+  // Takes the gradients of the parameters as those of the next piece; a parameter without one counts as zero.
+  void add();
+  void clear();
+
+  // All numbers, in the order of the parameters. Error unless the number of pieces is a power of two.
+  Tensor sum() const;
+  // For each parameter whether a piece had a gradient of it: 1 or 0.
+  std::vector<uint8_t>& reached() { return reached_; }
+  // The parameters that were reached get their part of `flat` as their gradient, a copy.
+  void give(const Tensor& flat);
+
+ private:
+  // Of a whole gradient: to[range] = that of the parameter, or += it.
+  enum class Take { copied, added };
+  void take(Tensor& to, Take how) const;
+
+  std::vector<Variable> parameters_;
+  std::vector<ParameterRange> ranges_;
+  std::vector<int64_t> offsets_;  // of the parameters
+  int64_t size_ = 0;
+  struct Level {
+    Tensor numbers;
+    bool full = false;
+  };
+  std::vector<Level> levels_;  // level i: the sum of 2^i pieces
+  std::vector<uint8_t> reached_;
+};
+
+}  // namespace qkv

@@ -1,0 +1,69 @@
+#include "qkv/train/gradient_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "qkv/base/error.h"
+#include "qkv/train/gradients_test.h"
+
+namespace qkv::gradient_tree_test {
+
+std::vector<float> numbers(const Tensor& t) { return {t.span<float>().begin(), t.span<float>().end()}; }
+
+// Sums of numbers of different size depend on their order.
+TEST(GradientTree, AddsPiecesInABinaryTree) {
+  const std::vector<float> x = {1e8f, 1, -1e8f, 1, 3, 1e-8f, 1e8f, -3};
+  Variable p = parameter({0}, {1});
+  GradientTree tree({p});
+  for (const float g : x) {
+    give_gradient(p, {g});
+    tree.add();
+    EXPECT_FALSE(p.grad().defined());
+  }
+  const float left = (x[0] + x[1]) + (x[2] + x[3]), right = (x[4] + x[5]) + (x[6] + x[7]);
+  EXPECT_EQ(numbers(tree.sum()), std::vector<float>{left + right});
+}
+
+TEST(GradientTree, IsTheSameTreeOfTheSumsOfItsHalves) {
+  constexpr size_t n = 33'001;
+  Variable p = parameter(random_values(n, 0), {static_cast<int64_t>(n)});
+  const auto sum_of = [&](uint64_t first, uint64_t last) {
+    GradientTree tree({p});
+    for (uint64_t piece = first; piece < last; ++piece) {
+      give_gradient(p, random_values(n, 1 + piece));
+      tree.add();
+    }
+    return numbers(tree.sum());
+  };
+  const std::vector<float> left = sum_of(0, 4), right = sum_of(4, 8), whole = sum_of(0, 8);
+  for (size_t i = 0; i < n; ++i) ASSERT_EQ(whole[i], left[i] + right[i]) << i;
+}
+
+TEST(GradientTree, GivesParametersThatWereReachedTheirPart) {
+  Variable a = parameter({0, 0}, {1, 2}), b = parameter({0}, {1}), c = parameter({0, 0}, {2});
+  GradientTree tree({a, b, c});
+  give_gradient(a, {1, 2});
+  tree.add();
+  give_gradient(c, {3, 4});
+  tree.add();
+  tree.give(tree.sum());
+  EXPECT_EQ(numbers(a.grad()), (std::vector<float>{1, 2}));
+  EXPECT_FALSE(b.grad().defined());
+  EXPECT_EQ(numbers(c.grad()), (std::vector<float>{3, 4}));
+  tree.clear();
+  b.zero_grad();
+  give_gradient(b, {5});
+  a.zero_grad(), c.zero_grad();
+  tree.add();
+  EXPECT_EQ(numbers(tree.sum()), (std::vector<float>{0, 0, 5, 0, 0}));
+  EXPECT_EQ(tree.reached(), (std::vector<uint8_t>{0, 1, 0}));
+}
+
+TEST(GradientTree, RefusesTheSumOfThreePieces) {
+  Variable p = parameter({0}, {1});
+  GradientTree tree({p});
+  EXPECT_THROW(tree.sum(), Error);
+  for (int i = 0; i < 3; ++i) tree.add();
+  EXPECT_THROW(tree.sum(), Error);
+}
+
+}  // namespace qkv::gradient_tree_test
