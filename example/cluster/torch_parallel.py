@@ -1,12 +1,12 @@
-"""Training with qkv.torch by several processes of PyTorch: DistributedDataParallel or FSDP2, restarted where it failed.
+"""Training with qkv.torch by several processes of PyTorch: DistributedDataParallel or FSDP2.
 
     export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1
     torchrun --standalone --nproc-per-node 2 --max-restarts 3 example/cluster/torch_parallel.py ddp FOLDER
 
-Several machines: --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT, and a FOLDER that all of them see. When a
-process dies, torchrun ends the others and starts all of them again; they continue from the last checkpoint. (The variable
-gives them a new store of addresses: gloo looks for the processes that died in the old one, seen with PyTorch 2.15.) A
-batch has the same sentences for any number of processes.
+Several machines: --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT, and a FOLDER that all of them
+see. When a process dies, torchrun ends the others and starts all of them again; they continue from the last
+checkpoint. (The variable gives them a new store of addresses: gloo looks for the processes that died in the
+old one, seen with PyTorch 2.15.) A batch has the same sentences for any number of processes.
 """
 
 import os

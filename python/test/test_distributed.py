@@ -1,5 +1,5 @@
-"""Training with qkv.torch by two processes of PyTorch (gloo): the losses of one process, whichever way they divide the work,
-and after a failure."""
+"""Training with qkv.torch by two processes of PyTorch (gloo): the losses of one process, whichever way they
+divide the work, and after a failure."""
 
 import importlib.util
 import os
