@@ -46,6 +46,8 @@ constexpr ForeignName table[] = {
     {"validation-file|eval-file|valid-file|valid-data|valid-set|valid-sets|validpref|dev|validation", "valid"},
     {"ref|refs|reference|tgt-file", "references"},
     {"hyp|hyps|hypothesis|sys|system|pred|preds|predictions", "hypotheses"},
+    {"num-shards|shard-count", "shards"},
+    {"shard-id|shard-index", "shard"},
     {"src-lang|source-lang|src-language", "source-language"},
     {"tgt-lang|target-lang|tgt-language", "target-language"},
     {"prompts|message|instruction", "prompt"},

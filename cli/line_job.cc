@@ -115,15 +115,15 @@ void LineJob::check_interrupt() const {
 
 int LineJob::keep_partial() {
   progress_.clear();
-  if (options_.resumable) {
-    cli::say(fmt::format("qkv {}: interrupted; kept {} in {}.part; the same command goes on", options_.command,
+  if (options_.resumable && options_.resumable->lines() > 0) {
+    cli::say(fmt::format("qkv {}: interrupted; kept {} in {}.part; the same command continues", options_.command,
                          counted(options_.resumable->lines(), "line"), options_.output));
     return 128 + interrupt_->signal();
   }
   if (!total_) total_ = count_lines(options_.input);
   const std::string lines = total_ ? fmt::format("{} of {}", printed_, counted(*total_, "line"))
                                    : fmt::format("{}", counted(printed_, "line"));
-  if (printed_ == 0) {
+  if (printed_ == 0 || options_.resumable) {
     cli::say(fmt::format("qkv {}: interrupted before the first lines were done; {} is not written",
                          options_.command, options_.output));
   } else {

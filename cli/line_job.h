@@ -5,16 +5,18 @@
 //       job.answer<std::string>(lines, [&](const auto& read) { ... job.print(text, 1); ... });
 //     });
 //
-// A job with a ResumableFile writes its answers there block by block, and stops or is killed without losing those
-// written: the same command goes on.
+// A job with a ResumableFile writes its answers there block by block: killed, it loses none that were written, and the same
+// command continues.
 //
-// On a terminal it shows its progress; with `json_progress`, a line of JSON on stderr every so many seconds:
+// On a terminal it shows its progress; with `json_progress`, a line of JSON on stderr at that interval:
 //
 //     {"command":"translate","lines":12800,"resumed":6400,"seconds":61.2,"lines_per_second":104.6}
 //
-// lines: answered, those of earlier runs of the same command (resumed) among them. If SIGINT, SIGTERM or SIGHUP interrupts it while it writes to a file, the
-// lines answered so far are kept in FILE.partial, or FILE.partial.2 if that exists; FILE itself is written only when it
-// is complete. The exit code is then 128 + the number of the signal.
+// lines: answered, those of earlier runs of the same command (resumed) among them.
+//
+// If SIGINT, SIGTERM or SIGHUP interrupts it while it writes to a file, the lines answered so far are kept in FILE.partial,
+// or FILE.partial.2 if that exists; FILE itself is written only when it is complete. The exit code is then 128 + the
+// number of the signal.
 #pragma once
 
 #include <chrono>

@@ -80,13 +80,15 @@ void Shards::add_flags(App& app) {
   app_ = &app;
   app.group("One process of several");
   flag(app, "--shards", shards_,
-       "cut the lines of --input FILE into so many parts, and answer one of them into --output FILE; killed, the "
-       "same "
-       "command goes on. The outputs one after another are that of the whole file; 1: all of it",
+       "number of parts that the lines of --input FILE are cut into, of which one is answered into --output FILE. "
+       "Run "
+       "again after it was killed, the command continues; outputs one after another are that of the whole file. 1: "
+       "all "
+       "of it; 0: not in parts",
        "K");
   shard_flag_ = flag(app, "--shard", shard_, "which part, from 0", "I");
   flag(app, "--json-progress", json_progress_,
-       "print a line of JSON on stderr every so many seconds: lines done, lines per second; 0: none", "SECONDS");
+       "print a line of JSON on stderr at this interval: lines done, lines per second; 0: none", "SECONDS");
 }
 
 bool Shards::given() const { return shards_ != 0 || shard_flag_->count() > 0; }

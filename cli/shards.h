@@ -1,5 +1,5 @@
-// --shards K --shard i: one of K processes that answer the lines of one file, each its part, into a file that goes on
-// where a killed process stopped.
+// --shards K --shard i: one of K processes that answer the lines of one file, each its part, into a file that is
+// continued where a killed process stopped.
 //
 //     Shards shards;                                                  // of the command; shards.add_flags(app)
 //     const auto file = shards.open_output({.command = "translate", .model = model, .input = input, .output = output});

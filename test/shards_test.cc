@@ -113,7 +113,7 @@ TEST_F(Sharded, AnInterruptedShardSaysThatItGoesOn) {
       bash(fmt::format("yes 'I am cold. Go on.' | head -n 300000 | cat -n >much.txt; timeout -s TERM 3 {} {}",
                        QKV_COMMAND, translate + "much.txt --shards 1 --output much"));
   EXPECT_EQ(outcome.code, 124);
-  EXPECT_NE(outcome.err.find("much.part; the same command goes on"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("much.part; the same command continues"), std::string::npos) << outcome.err;
   EXPECT_GT(lines_in(read_file(at("much.part"))), 0);
 }
 

@@ -1,6 +1,6 @@
 """Translates a file with Ray Data: a model in each actor, batches wherever there is room, lines in their order.
 
-    python example/cluster/ray_translate.py MODEL INPUT OUTPUT [ACTORS] [THREADS]
+python example/cluster/ray_translate.py MODEL INPUT OUTPUT [ACTORS] [THREADS]
 """
 
 import os
@@ -34,7 +34,7 @@ def main(model, source, output, actors="2", threads="1"):
     answers = lines.map_batches(
         Translate,
         fn_constructor_args=(os.path.abspath(model), int(threads)),
-        compute=ray.data.ActorPoolStrategy(size=int(actors)),
+        compute=ray.data.ActorPoolStrategy(min_size=1, max_size=int(actors)),
         num_cpus=int(threads),
         batch_size=1024,
     )

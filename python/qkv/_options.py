@@ -180,7 +180,8 @@ class TrainOptions(TypedDict, total=False):
     """
     train                   training data: sentence pairs as TSV (source TAB target), or two files with a
                             sentence per line; for architecture causal or masked, a file of text with a document
-                            per line; plain or gzip; given several times, all of it is trained on [FILE[,FILE]]
+                            per line; plain, gzip or zstd; given several times, all of it is trained on
+                            [FILE[,FILE]]
     valid                   validation data, in the same formats; default: the held-out data [FILE[,FILE]]
     hold_out                number of distinct source sentences, or lines of text, kept for validation; all
                             pairs with these sources are held out of training; default: a fiftieth of them

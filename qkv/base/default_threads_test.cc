@@ -30,7 +30,7 @@ TEST(DefaultThreads, OfARankAreItsShareOfTheProcessors) {
   };
   EXPECT_EQ(of_rank("1", "4", 10), 2);
   EXPECT_EQ(of_rank("1", "4", 3), 1);
-  EXPECT_EQ(of_rank("1", "1", 8), 1) << "torchrun sets nothing for one process: somebody asked for it";
+  EXPECT_EQ(of_rank("1", "1", 8), 1) << "torchrun sets nothing for one process: it was asked for";
   EXPECT_EQ(of_rank("3", "4", 16), 3);
   EXPECT_EQ(threads_in({{"OMP_NUM_THREADS", "1"}, {"LOCAL_WORLD_SIZE", "4"}}, 16), 1) << "not torchrun";
 }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "qkv/base/descriptor.h"
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
 
@@ -87,7 +88,7 @@ ResumableFile::ResumableFile(const fs::path& path, const std::string& key) : pat
 }
 
 ResumableFile::~ResumableFile() {
-  if (part_ < 0 || bytes_ > 0 || lines_ > 0) return;
+  if (!part_ || bytes_ > 0 || lines_ > 0) return;
   ::unlink(part_path_.c_str());
   ::unlink(journal_path_.c_str());
 }
@@ -95,12 +96,12 @@ ResumableFile::~ResumableFile() {
 // Locked while this process lives. A file that was removed while it waited for the lock is not the journal.
 void ResumableFile::open_journal() {
   for (;;) {
-    journal_ = Descriptor(
+    journal_ = std::make_unique<Descriptor>(
         retried([&] { return ::open(journal_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666); }));
-    check(journal_ >= 0, journal_path_);
-    require<InputError>(locked(journal_), "write", "{}: another process is writing it", path_.string());
+    check(*journal_ >= 0, journal_path_);
+    require<InputError>(locked(*journal_), "write", "{}: another process is writing it", path_.string());
     struct stat ours = {}, named = {};
-    check(::fstat(journal_, &ours) == 0, journal_path_);
+    check(::fstat(*journal_, &ours) == 0, journal_path_);
     require<InputError>(S_ISREG(ours.st_mode), "write", "{}: not a regular file", journal_path_.string());
     if (::stat(journal_path_.c_str(), &named) == 0 && named.st_ino == ours.st_ino && named.st_dev == ours.st_dev)
       return;
@@ -145,9 +146,9 @@ bool ResumableFile::take_rows(std::string_view rows) {
   lines_ = held.lines;
   bytes_ = held.bytes;
   open_part();
-  const off_t before = ::lseek(journal_, 0, SEEK_END) - static_cast<off_t>(rows.size());
-  check(::ftruncate(journal_, before + static_cast<off_t>(good)) == 0, journal_path_);
-  check(::lseek(journal_, 0, SEEK_END) >= 0, journal_path_);
+  const off_t before = ::lseek(*journal_, 0, SEEK_END) - static_cast<off_t>(rows.size());
+  check(::ftruncate(*journal_, before + static_cast<off_t>(good)) == 0, journal_path_);
+  check(::lseek(*journal_, 0, SEEK_END) >= 0, journal_path_);
   if (held.is_end) finish();
   return true;
 }
@@ -164,40 +165,40 @@ bool ResumableFile::take_output(int64_t lines, int64_t bytes) {
 }
 
 void ResumableFile::begin_journal(const std::string& key) {
-  check(::ftruncate(journal_, 0) == 0 && ::lseek(journal_, 0, SEEK_SET) == 0, journal_path_);
-  write_all(journal_, key + "\n", journal_path_);
-  sync(journal_, journal_path_);
+  check(::ftruncate(*journal_, 0) == 0 && ::lseek(*journal_, 0, SEEK_SET) == 0, journal_path_);
+  write_all(*journal_, key + "\n", journal_path_);
+  sync(*journal_, journal_path_);
   lines_ = bytes_ = 0;
   open_part();
 }
 
 void ResumableFile::open_part() {
-  part_ = Descriptor(
+  part_ = std::make_unique<Descriptor>(
       retried([&] { return ::open(part_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666); }));
-  check(part_ >= 0, part_path_);
-  check(::ftruncate(part_, bytes_) == 0 && ::lseek(part_, bytes_, SEEK_SET) >= 0, part_path_);
+  check(*part_ >= 0, part_path_);
+  check(::ftruncate(*part_, bytes_) == 0 && ::lseek(*part_, bytes_, SEEK_SET) >= 0, part_path_);
 }
 
 void ResumableFile::append(std::string_view bytes, int64_t lines) {
-  require(part_ >= 0, "write", "{}: the file was committed already", path_.string());
-  write_all(part_, bytes, part_path_);
-  sync(part_, part_path_);
+  require(part_ != nullptr, "write", "{}: the file was committed already", path_.string());
+  write_all(*part_, bytes, part_path_);
+  sync(*part_, part_path_);
   bytes_ += static_cast<int64_t>(bytes.size());
   lines_ += lines;
-  write_all(journal_, fmt::format("{} {}\n", lines_, bytes_), journal_path_);
+  write_all(*journal_, fmt::format("{} {}\n", lines_, bytes_), journal_path_);
 }
 
 void ResumableFile::commit() {
-  require(part_ >= 0, "write", "{}: the file was committed already", path_.string());
-  sync(part_, part_path_);
-  write_all(journal_, fmt::format("end {} {}\n", lines_, bytes_), journal_path_);
-  sync(journal_, journal_path_);
+  require(part_ != nullptr, "write", "{}: the file was committed already", path_.string());
+  sync(*part_, part_path_);
+  write_all(*journal_, fmt::format("end {} {}\n", lines_, bytes_), journal_path_);
+  sync(*journal_, journal_path_);
   finish();
 }
 
 void ResumableFile::finish() {
   check(::rename(part_path_.c_str(), target_.c_str()) == 0, path_);
-  part_ = Descriptor();
+  part_.reset();
   force_folder(target_.has_parent_path() ? target_.parent_path() : fs::path("."));
   complete_ = true;
 }

@@ -21,12 +21,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "qkv/base/descriptor.h"
-
 namespace qkv {
+
+class Descriptor;
 
 class ResumableFile {
  public:
@@ -50,7 +51,7 @@ class ResumableFile {
   void finish();
 
   std::filesystem::path path_, target_, part_path_, journal_path_;  // the target: links followed
-  Descriptor journal_, part_;
+  std::unique_ptr<Descriptor> journal_, part_;
   int64_t lines_ = 0, bytes_ = 0;
   bool complete_ = false;
 };

@@ -153,9 +153,9 @@ int64_t line_start(const std::string& path, int64_t from, int64_t size) {
 }  // namespace
 
 void check_shard(const Shard& shard, const std::string& where) {
-  constexpr int64_t most = 1'000'000;
-  require<UsageError>(shard.count >= 1 && shard.count <= most, where, "--shards must be 1 to {}, got {}", most,
-                      shard.count);
+  constexpr int64_t max_shards = 1'000'000;
+  require<UsageError>(shard.count >= 1 && shard.count <= max_shards, where, "--shards must be 1 to {}, got {}",
+                      max_shards, shard.count);
   require<UsageError>(shard.index >= 0 && shard.index < shard.count, where,
                       "--shard must be 0 to {}, one less than --shards, got {}", shard.count - 1, shard.index);
 }
@@ -181,9 +181,9 @@ void ShardedFile::look_at_beginning() {
     compressed_ = compression_of({buffer.data(), n}).kind != Compression::none;
   }
   const auto bytes = open_bytes(path_);
-  const auto most = static_cast<size_t>(LineOptions().max_bytes);
+  const auto max_bytes = static_cast<size_t>(LineOptions().max_bytes);
   std::string beginning;
-  while (beginning.size() < most && beginning.find('\n') == beginning.npos) {
+  while (beginning.size() < max_bytes && beginning.find('\n') == beginning.npos) {
     const size_t n = bytes->read(buffer.data(), buffer.size());
     one_line_ = n == 0;
     if (n == 0) break;

@@ -22,9 +22,8 @@ void visit_data(Options& o, Visitor&& visitor) {
       Setting{
           "train", "FILE[,FILE]",
           "training data: sentence pairs as TSV (source TAB target), or two files with a sentence per line; for "
-          "architecture causal or masked, a file of text with a document per line; plain, gzip or zstd; given "
-          "several "
-          "times, all of it is trained on"},
+          "architecture causal or masked, a file of text with a document per line; plain, gzip or zstd; "
+          "given several times, all of it is trained on"},
       o.train, may_change);
   visitor(Setting{"valid", "FILE[,FILE]", "validation data, in the same formats; default: the held-out data"},
           o.valid, may_change);
