@@ -97,9 +97,13 @@ def features():
             yield f"README.md: the feature '{row.split('|')[1].strip()}' links to no page"
 
 
+def browser_of_this_machine():
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
 def console(folder, pages):
     """What the scripts of the pages report while a browser opens one after another in a frame."""
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    browser = browser_of_this_machine()
     if not browser:
         print("check-site: the console was SKIPPED, there is no chromium (apt-get install chromium)")
         return
@@ -124,10 +128,63 @@ def console(folder, pages):
             yield line[line.index("CONSOLE") :]
 
 
+# What a reader does with a widget, and what must then be true.
+WIDGETS = {
+    "attention": """
+        const before = get("out").textContent, handle = get("handle-k0");
+        handle.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft", shiftKey: true}));
+        check(get("out").textContent !== before, "an arrow key moves a key");
+        get("position").value = 1; get("mask").value = "causal"; get("mask").dispatchEvent(new Event("input"));
+        check(document.querySelectorAll("tr.masked").length === 2, "causal masks two keys of position 1");
+        get("heads").value = "2"; get("heads").dispatchEvent(new Event("input"));
+        check(get("rows").children.length === 8 && get("out").textContent.includes(" and "), "two heads");""",
+    "tiles": """
+        for (let i = 0; i < 4; ++i) get("step").click();
+        const [tiled, all] = get("end").textContent.match(/-?[0-9.]+(?=;|$)/g);
+        check(get("steps").children.length === 4 && tiled === all, "tiles give the softmax of all keys");
+        get("back").click();
+        check(get("end").textContent === "1 tiles left", "a step back");
+        get("visible").value = 2; get("visible").dispatchEvent(new Event("input"));
+        for (let i = 0; i < 4; ++i) get("step").click();
+        check(get("steps").textContent.includes("skipped"), "masked tiles are skipped");""",
+}
+
+
+def widgets(folder):
+    """The widgets at a width of 400 pixels, used by keyboard."""
+    browser = browser_of_this_machine()
+    for name, steps in WIDGETS.items() if browser else ():
+        with tempfile.TemporaryDirectory() as scratch:
+            copy = shutil.copytree(folder / "doc" / "learn" / "widget", pathlib.Path(scratch) / "widget")
+            test = (
+                "<script>const failed = []; const check = (holds, what) => { if (!holds) failed.push(what); };"
+                "try {" + steps + " document.body.style.width = '400px';"
+                "check(document.body.scrollWidth <= 400, `fits 400 pixels: ${document.body.scrollWidth}`); }"
+                "catch (error) { failed.push(String(error)); }"
+                "document.title = 'tested: ' + failed.join('; ');</script></html>"
+            )
+            page = copy / f"{name}.html"
+            page.write_text(page.read_text().replace("</html>", test))
+            done = subprocess.run(
+                [browser, "--headless", "--no-sandbox", "--disable-gpu", "--window-size=400,800",
+                 f"--user-data-dir={scratch}/profile", "--dump-dom", page.as_uri()],
+                capture_output=True, text=True, timeout=100,
+            )  # fmt: skip
+        found = re.search(r"<title>tested: (.*?)</title>", done.stdout)
+        if not found or found[1]:
+            yield f"widget {name}: {found[1] if found else 'it did not run'}"
+
+
 def main():
     build, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     pages = {str(path.relative_to(folder)): Page(path) for path in sorted(folder.rglob("*.html"))}
-    failed = [*links(folder, pages), *reference(pages, build), *features(), *console(folder, pages)]
+    failed = [
+        *links(folder, pages),
+        *reference(pages, build),
+        *features(),
+        *console(folder, pages),
+        *widgets(folder),
+    ]
     for line in failed[:60]:
         print(f"check-site: {line}", file=sys.stderr)
     if not failed:
