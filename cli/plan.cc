@@ -42,7 +42,8 @@ Command add_plan(App& parent) {
   flag(app, "--cores", c->cluster.cores, "cores of a node; 0: as many threads as are measured here", "N");
   flag(app, "--bandwidth", c->cluster.bandwidth, "GB/s from one node to another", "GB/S");
   flag(app, "--latency", c->cluster.latency, "microseconds that a message takes", "US");
-  flag(app, "--jitter", c->cluster.jitter, "standard deviation of the time of a node, in units of its mean", "SHARE");
+  flag(app, "--jitter", c->cluster.jitter, "standard deviation of the time of a node, in units of its mean",
+       "SHARE");
   app.group("Work");
   flag(app, "--batch-tokens", c->cluster.batch_tokens, "training: target tokens of an update, of all nodes",
        "TOKENS");

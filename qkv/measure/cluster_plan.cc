@@ -7,13 +7,14 @@
 #include <fmt/format.h>
 
 #include "qkv/attention/attention.h"
+#include "qkv/attention/mask/causal.h"
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 #include "qkv/measure/decoding_speed.h"
 #include "qkv/measure/machine_speed.h"
 #include "qkv/model/describe_tables.h"
-#include "qkv/model/make_model.h"
+#include "qkv/model/transformer.h"
 
 namespace qkv {
 namespace {
@@ -22,7 +23,9 @@ using Clock = std::chrono::steady_clock;
 
 int64_t head_width(const TransformerConfig& c) { return c.head_width > 0 ? c.head_width : c.d_model / c.heads; }
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 Tensor random_ids(int64_t rows, int64_t length, int64_t vocabulary, uint64_t stream) {
   Random random(1, stream);

@@ -35,10 +35,10 @@ namespace qkv {
 // Measured with `threads` threads.
 struct NodeSpeed {
   int threads = 1;
-  double training = 0;        // target tokens a second, forward and backward
-  double translation = 0;     // target tokens a second, greedy search of int8 weights in batches of 64
-  double attention = 0;       // FLOP/s of causal attention, forward
-  double memory = 0;          // bytes a second
+  double training = 0;     // target tokens a second, forward and backward
+  double translation = 0;  // target tokens a second, greedy search of int8 weights in batches of 64
+  double attention = 0;    // FLOP/s of causal attention, forward
+  double memory = 0;       // bytes a second
   int64_t parameters = 0;
 };
 
@@ -47,10 +47,10 @@ NodeSpeed measure_node(const ModelConfig& config);
 
 struct ClusterOptions {
   int64_t nodes = 8;
-  int64_t cores = 0;          // of a node; 0: as many as were measured
-  double bandwidth = 1.25;    // GB/s between two nodes, in one direction
-  double latency = 50;        // microseconds
-  double jitter = 0.03;       // standard deviation of the time of a node, in units of its mean
+  int64_t cores = 0;              // of a node; 0: as many as were measured
+  double bandwidth = 1.25;        // GB/s between two nodes, in one direction
+  double latency = 50;            // microseconds
+  double jitter = 0.03;           // standard deviation of the time of a node, in units of its mean
   int64_t batch_tokens = 25'000;  // target tokens of an update, of all nodes
   bool shard_optimizer = false;
   int64_t context = 262'144;  // tokens of the long sequence

@@ -58,15 +58,22 @@ TEST(ClusterPlan, TablesHaveARowForEachPowerOfTwo) {
   EXPECT_EQ(node_counts(8), (std::vector<int64_t>{1, 2, 4, 8}));
   EXPECT_EQ(node_counts(6), (std::vector<int64_t>{1, 2, 4, 6}));
   const std::string text = plan_tables(TransformerConfig{}, node, {.nodes = 4, .sentences = 1e6});
-  EXPECT_NE(text.find("Training, 100,000,000 parameters, 25,000 target tokens an update"), std::string::npos) << text;
+  EXPECT_NE(text.find("Training, 100,000,000 parameters, 25,000 target tokens an update"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("Translation of 1,000,000 sentences of 25 target tokens"), std::string::npos) << text;
   EXPECT_NE(text.find("8.33 min"), std::string::npos) << text;  // 25,000,000 tokens at 50,000 a second
 }
 
 TEST(ClusterPlan, ErrorsNameTheOption) {
-  for (const ClusterOptions& bad :
-       std::vector<ClusterOptions>{{.nodes = 0}, {.cores = -1}, {.bandwidth = 0}, {.latency = -1}, {.jitter = 2},
-                                   {.batch_tokens = 0}, {.context = 0}, {.sentences = 0}, {.sentence_tokens = 0}})
+  for (const ClusterOptions& bad : std::vector<ClusterOptions>{{.nodes = 0},
+                                                               {.cores = -1},
+                                                               {.bandwidth = 0},
+                                                               {.latency = -1},
+                                                               {.jitter = 2},
+                                                               {.batch_tokens = 0},
+                                                               {.context = 0},
+                                                               {.sentences = 0},
+                                                               {.sentence_tokens = 0}})
     EXPECT_THROW(check_options(bad), UsageError);
   EXPECT_THROW(measure_node(RecurrentConfig{}), UsageError);
 }

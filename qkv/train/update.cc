@@ -61,14 +61,17 @@ Update::Update(TrainingTask& task, const UpdateOptions& options, Communicator& c
                       "shard-optimizer is for adam and adamw, whose state belongs to single numbers, got {}",
                       name_of(options.optimizer.kind));
   if (options.shard_optimizer && c.size() > 1) shards_.emplace(parameters_, c);
-  optimizer_ = shards_ ? make_optimizer(shards_->own(), options.optimizer) : make_optimizer(named, options.optimizer);
+  optimizer_ =
+      shards_ ? make_optimizer(shards_->own(), options.optimizer) : make_optimizer(named, options.optimizer);
   if (options.pieces > 1) tree_.emplace(parameters_);
 }
 
 Update::Sums Update::sum_piece(int64_t first, int64_t last) {
   Sums sums;
   for (int64_t number = first; number < last; ++number) {
-    Pass pass{.training = true, .seed = options_.seed, .step = static_cast<uint64_t>(number),
+    Pass pass{.training = true,
+              .seed = options_.seed,
+              .step = static_cast<uint64_t>(number),
               .recompute = options_.recompute};
     const CrossEntropy part = task_.next_loss(options_.loss, pass);
     if (part.count == 0) continue;
