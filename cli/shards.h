@@ -42,7 +42,7 @@ class Shards {
  private:
   void check(const ShardedCommand& command) const;
   std::string key(const ShardedCommand& command) const;
-  Shard shard() const { return {.count = shards_, .index = shard_}; }
+  FileShard shard() const { return {.count = shards_, .index = shard_}; }
 
   App* app_ = nullptr;
   Option* shard_flag_ = nullptr;

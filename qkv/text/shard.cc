@@ -152,7 +152,7 @@ int64_t line_start(const std::string& path, int64_t from, int64_t size) {
 
 }  // namespace
 
-void check_shard(const Shard& shard, const std::string& where) {
+void check_shard(const FileShard& shard, const std::string& where) {
   constexpr int64_t max_shards = 1'000'000;
   require<UsageError>(shard.count >= 1 && shard.count <= max_shards, where, "--shards must be 1 to {}, got {}",
                       max_shards, shard.count);
@@ -160,7 +160,7 @@ void check_shard(const Shard& shard, const std::string& where) {
                       "--shard must be 0 to {}, one less than --shards, got {}", shard.count - 1, shard.index);
 }
 
-ShardedFile::ShardedFile(const std::string& path, const Shard& shard, int64_t skip)
+ShardedFile::ShardedFile(const std::string& path, const FileShard& shard, int64_t skip)
     : path_(path), shard_(shard), skip_(skip) {
   check_shard(shard, "shard");
   size_ = RandomAccessFile(path).size();

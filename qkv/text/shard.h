@@ -31,10 +31,10 @@
 
 namespace qkv {
 
-struct Shard {
+struct FileShard {
   int64_t count = 1, index = 0;  // index from 0
 };
-void check_shard(const Shard& shard, const std::string& where);
+void check_shard(const FileShard& shard, const std::string& where);
 
 struct LineRange {
   int64_t first = 0;  // lines before it
@@ -43,7 +43,7 @@ struct LineRange {
 
 class ShardedFile {
  public:
-  ShardedFile(const std::string& path, const Shard& shard, int64_t skip = 0);
+  ShardedFile(const std::string& path, const FileShard& shard, int64_t skip = 0);
 
   std::unique_ptr<ByteSource> open() const;
   std::string name() const;  // "corpus.txt", or "corpus.txt, shard 2 of 7"
@@ -56,7 +56,7 @@ class ShardedFile {
   std::unique_ptr<ByteSource> open_plain(int64_t begin, int64_t end) const;
 
   std::string path_;
-  Shard shard_;
+  FileShard shard_;
   int64_t skip_, size_ = 0, begin_ = 0, end_ = 0;  // begin_, end_: of lines, or of compressed bytes
   bool compressed_ = false, one_line_ = false;
 };

@@ -107,7 +107,7 @@ TEST_F(Shards, OfACompressedFileAreContiguousToo) {
 
 TEST_F(Shards, SkipLeavesOutTheFirstLines) {
   const std::string text = random_lines(50, 4), path = file(text);
-  const Shard shard = {.count = 3, .index = 1};
+  const FileShard shard = {.count = 3, .index = 1};
   const std::string part = read_all(*ShardedFile(path, shard).open());
   size_t at = 0;
   for (int64_t skip = 0; skip <= line_count(part); ++skip) {
@@ -168,7 +168,7 @@ TEST_F(Shards, LinesAreReadAsThoseOfTheWholeFile) {
 
 TEST_F(Shards, EveryShardRefusesWhatIsNotText) {
   for (const int64_t i : {0, 1, 2}) {
-    const Shard shard = {.count = 3, .index = i};
+    const FileShard shard = {.count = 3, .index = i};
     EXPECT_THROW(ShardedFile(file("%PDF-1.4\n1\n2\n3\n4\n"), shard), InputError);
     EXPECT_THROW(ShardedFile(folder_.string(), shard), InputError);
     EXPECT_THROW(ShardedFile("/dev/null", shard), InputError);
@@ -178,7 +178,8 @@ TEST_F(Shards, EveryShardRefusesWhatIsNotText) {
 
 TEST_F(Shards, AShardIsOneOfItsCount) {
   const std::string path = file("a\n");
-  for (const Shard& shard : {Shard{0, 0}, Shard{-1, 0}, Shard{4, 4}, Shard{4, -1}, Shard{2'000'000, 0}})
+  for (const FileShard& shard :
+       {FileShard{0, 0}, FileShard{-1, 0}, FileShard{4, 4}, FileShard{4, -1}, FileShard{2'000'000, 0}})
     EXPECT_THROW(ShardedFile(path, shard), UsageError) << shard.index << " of " << shard.count;
 }
 
