@@ -10,8 +10,8 @@
 #include "qkv/published/load_model.h"
 #include "qkv/tensor/safetensors.h"
 #include "qkv/test_support/tensors.h"
-#include "qkv/train/defaults.h"
 #include "qkv/train/adam.h"
+#include "qkv/train/defaults.h"
 #include "qkv/train/training_test.h"
 
 namespace qkv::recurrent_training_test {
