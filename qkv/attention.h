@@ -71,6 +71,7 @@
 #include "qkv/base/communicator.h"
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
+#include "qkv/base/rank_threads.h"
 #include "qkv/base/run_ranks.h"
 #include "qkv/base/threads.h"
 #include "qkv/base/version.h"

@@ -236,6 +236,10 @@ class TrainOptions(TypedDict, total=False):
     batch_tokens            batch size in target tokens, padding included [TOKENS]
     batch_sentences         batch size in sentence pairs instead; 0: use batch-tokens [0]
     accumulate              gradient accumulation: batches per update [N]
+    pieces                  parts that the batches of an update are divided into; as many processes as divide it
+                            can share the work (mpirun -n N qkv train), with the same result for any number of
+                            them: a power of two, at most accumulate [1]
+    shard_optimizer         each process keeps the optimizer's state of its part of the parameters only [False]
     precision               numbers that products are computed from. bf16: weights and what they are multiplied
                             by are rounded for each product, sums, gradients and weights stay f32; faster where
                             the processor has instructions for it, AVX512_BF16 or AMX [f32|bf16: f32]
@@ -257,7 +261,8 @@ class TrainOptions(TypedDict, total=False):
     r_drop                  weight of R-Drop, which needs dropout and doubles the time; 0: none [0.0]
     clip                    gradient clipping: maximum norm; 0: none [0.0]
     seed                    random seed [1]
-    threads                 number of threads; 0: one per core that this process may use [0]
+    threads                 number of threads; 0: one per core that this process may use, divided among the
+                            processes of mpirun [0]
     max_steps               maximum number of updates; 0: no limit [UPDATES]
     max_epochs              maximum number of epochs; 0: no limit [0]
     max_time                train for this time, the learning-rate schedule reaching its end with it: 90s, 30m,
@@ -322,6 +327,8 @@ class TrainOptions(TypedDict, total=False):
     batch_tokens: int
     batch_sentences: int
     accumulate: int
+    pieces: int
+    shard_optimizer: bool
     precision: Precision
     weights: WeightFormat
     optimizer: Literal["adam", "adamw"]

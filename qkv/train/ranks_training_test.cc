@@ -90,32 +90,6 @@ TEST_F(RanksTraining, OnePieceIsTheSumOfItsBatches) {
   EXPECT_LT(distance(parameters("one"), parameters("four")), 1e-4);  // but for the order of sums
 }
 
-// Few tokens are masked: pieces have none, and now and then no piece has one.
-TEST_F(RanksTraining, PiecesWithoutTokensAreTheSameBitForBit) {
-  write_file(folder_ / "text.txt", "one two three\nfour five\nsix\nseven eight\nnine ten\n");
-  TrainOptions o = in_pieces("m1", 4);
-  o.architecture = TransformerConfig{.architecture = Architecture::masked,
-                                     .d_model = 16,
-                                     .heads = 2,
-                                     .ffn = 32,
-                                     .encoder_layers = 1,
-                                     .decoder_layers = 1,
-                                     .max_positions = 64};
-  o.train = (folder_ / "text.txt").string();
-  o.hold_out = 0;
-  o.batch_sentences = 1;
-  o.masking_rate = 0.05;
-  o.accumulate = 4;
-  o.max_steps = 12;
-  train(o);
-  for (const int ranks : {2, 4}) {
-    o.model = folder_ / fmt::format("m{}", ranks);
-    o.shard_optimizer = ranks == 4;
-    train_by(ranks, o);
-    expect_same_weights("m1", fmt::format("m{}", ranks));
-  }
-}
-
 TEST_F(RanksTraining, ReportsTheSlowestProcess) {
   TrainOptions o = in_pieces("m", 2);
   o.max_steps = 7;

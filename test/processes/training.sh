@@ -22,7 +22,7 @@ same() { cmp "$1/model.safetensors" "$2/model.safetensors"; }
 
 (train 1 one)
 (train 2 two)
-(train 4 four --shard-optimizer true --report-every 5)
+(train 4 four --shard-optimizer --report-every 5)
 same one two
 same one four
 grep -q '"processes":4' four/training/log.jsonl
