@@ -2,11 +2,17 @@
 
 import json
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "doc" / "site"))
+import check  # noqa: E402
+import cpp_reference  # noqa: E402
+import markup  # noqa: E402
+import python_reference  # noqa: E402
 
 
 def run(script, *arguments):
@@ -32,6 +38,33 @@ class Diagrams(unittest.TestCase):
             ["python3", ROOT / "doc" / "learn" / "diagrams.py", "--check"], capture_output=True, text=True
         )
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Site(unittest.TestCase):
+    """What `make site` makes of the sources, without Sphinx; script/site --check tests the HTML."""
+
+    def test_the_reference_has_every_public_header(self):
+        pages = cpp_reference.pages(ROOT)
+        for header in cpp_reference.public_headers(ROOT):
+            page, place = cpp_reference.page_of(header)
+            self.assertIn(f"({place})=\n\n## ", pages[page])
+            opening = cpp_reference.opening((ROOT / header).read_text().split("\n"))[0]
+            self.assertTrue(opening, f"{header} says nothing")
+
+    def test_the_reference_has_every_python_name(self):
+        pages = python_reference.pages(ROOT)
+        for name, (module, _) in python_reference.public_names(ROOT).items():
+            self.assertIn(f"## `qkv.{name}`\n\n", pages[f"reference/python/{module.strip('_')}.md"])
+        for module in ("torch", "huggingface"):
+            for name in python_reference.submodule_names(python_reference.source(ROOT, module)):
+                self.assertIn(f"## `qkv.{module}.{name}`\n\n", pages[f"reference/python/{module}.md"])
+
+    def test_every_feature_of_the_readme_links_to_a_page(self):
+        self.assertEqual(list(check.features()), [])
+
+    def test_comments_become_text_code_and_definitions(self):
+        made = markup.comment(["A * b_c", "", "    f(x);", "", "Errors   of two", "         lines"])
+        self.assertEqual(made, "A \\* b\\_c\n\n```cpp\nf(x);\n```\n\n**Errors** of two lines")
 
 
 class BenchCompare(InFolder):

@@ -1,16 +1,25 @@
 // What the fragments of the chapters use besides the library.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "example/example.h"
+#include "qkv/base/random.h"
+#include "qkv/tensor/tensor.h"
 
 namespace qkv::learn {
 
-using example::normal;
+// Normally distributed numbers, the same for the same stream.
+inline Tensor normal(const Shape& shape, uint64_t stream, double spread = 1.0) {
+  Tensor x = Tensor::empty(shape);
+  Random random(1, stream);
+  for (float& number : x.span<float>()) number = static_cast<float>(spread * random.normal());
+  return x;
+}
 
 // Prints the last two axes of the first batch row and head, a row on each line.
 inline void show(const Tensor& x, int digits = 2) {

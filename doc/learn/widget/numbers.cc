@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "example/example.h"
+#include "doc/learn/show.h"
 #include "qkv/attention.h"
 
 using namespace qkv;
@@ -27,15 +27,15 @@ int main() {
       {R"("score": "Gaussian", "width": 0.7)", gaussian(0.7f)}};
   const std::vector<std::pair<std::string, MaskPtr>> masks = {
       {"full", {}}, {"causal", causal()}, {"window of 2", window(1, 0)}, {"first 2 keys", first_keys(2)}};
-  const Tensor q = example::normal({1, 1, 4, 3}, 1), k = example::normal({1, 1, 5, 3}, 2),
-               v = example::normal({1, 1, 5, 2}, 3);
+  const Tensor q = learn::normal({1, 1, 4, 3}, 1), k = learn::normal({1, 1, 5, 3}, 2),
+               v = learn::normal({1, 1, 5, 2}, 3);
   std::vector<std::string> cases;
   for (const auto& [score_name, score] : scores)
     for (const auto& [mask_name, mask] : masks) {
       const auto [out, weights, lse] = attention_with_weights(q, k, v, {.score = score, .mask = mask});
-      cases.push_back(fmt::format(
-          R"({{"q": {}, "k": {}, "v": {}, "options": {{{}, "mask": "{}"}}, "weights": {}, "out": {}}})", rows(q), rows(k),
-          rows(v), score_name, mask_name, rows(weights), rows(out)));
+      cases.push_back(
+          fmt::format(R"({{"q": {}, "k": {}, "v": {}, "options": {{{}, "mask": "{}"}}, "weights": {}, "out": {}}})",
+                      rows(q), rows(k), rows(v), score_name, mask_name, rows(weights), rows(out)));
     }
   fmt::print("[{}]\n", fmt::join(cases, ",\n"));
 }
