@@ -38,6 +38,7 @@
 #include "qkv/layer/multi_head_attention.h"
 #include "qkv/layer/norm.h"
 #include "qkv/layer/recurrent.h"
+#include "qkv/measure/cluster_plan.h"
 #include "qkv/measure/decoding_speed.h"
 #include "qkv/measure/machine_speed.h"
 #include "qkv/measure/product_speed.h"
