@@ -5,7 +5,7 @@
 //     leave_world();         // at the end of a process that succeeded
 //
 // mpirun -n 4 PROGRAM gives every process its rank. Without a launcher, or in a build without MPI (QKV_MPI=OFF),
-// world() is one rank of one.
+// world() is one rank of one; a launcher that starts several processes of such a build is an error.
 // Errors  a process that ends without leave_world(), for example because of an error, ends the whole job: the launcher
 //         stops the others, which may wait for its messages.
 #pragma once
