@@ -243,16 +243,18 @@ class TrainOptions(TypedDict, total=False):
     precision               numbers that products are computed from. bf16: weights and what they are multiplied
                             by are rounded for each product, sums, gradients and weights stay f32; faster where
                             the processor has instructions for it, AVX512_BF16 or AMX [f32|bf16: f32]
+    recompute               keep the inputs of the blocks of a Transformer alone, and compute the rest again for
+                            the gradients: a fraction of the memory, for a quarter more time [False]
     weights                 numbers that the model will be run with (weights of other commands): it is trained
                             and validated as if held in them, and saved as f32; int8 and q4_0 lose less quality
                             after a short training with init
                             [f32|bf16|int8|q8_0|q4_0|q4_1|q5_0|q5_1|q2_k|q3_k|q4_k|q5_k|q6_k|iq4_nl|iq4_xs: f32]
-    optimizer               optimizer [adam|adamw: adam]
+    optimizer               optimizer [adam|adamw|muon|adafactor: adam]
     beta1                   Adam: decay rate of the first moment [0.9]
     beta2                   Adam: decay rate of the second moment [0.98]
     eps                     Adam: epsilon added to the square root of the second moment [1e-09]
-    weight_decay            weight decay of adamw [0.01]
-    schedule                learning-rate schedule [noam|inverse-sqrt|cosine|linear|constant: linear]
+    weight_decay            weight decay of adamw, muon and adafactor [0.01]
+    schedule                learning-rate schedule [noam|inverse-sqrt|cosine|linear|constant|wsd: linear]
     learning_rate           peak learning rate, or the factor of noam; 0: 1 for noam, else by d-model and
                             batch-tokens, a tenth of that with init [0.0]
     warmup                  length of the learning-rate warm-up; 0: a twelfth of the updates, at most 4000; 1:
@@ -330,13 +332,14 @@ class TrainOptions(TypedDict, total=False):
     pieces: int
     shard_optimizer: bool
     precision: Precision
+    recompute: bool
     weights: WeightFormat
-    optimizer: Literal["adam", "adamw"]
+    optimizer: Literal["adam", "adamw", "muon", "adafactor"]
     beta1: float
     beta2: float
     eps: float
     weight_decay: float
-    schedule: Literal["noam", "inverse-sqrt", "cosine", "linear", "constant"]
+    schedule: Literal["noam", "inverse-sqrt", "cosine", "linear", "constant", "wsd"]
     learning_rate: float
     warmup: int
     label_smoothing: float

@@ -83,6 +83,7 @@ elsewhere = {  # C++ -> where Python has it
     "ter_statistics": "ter",
     "Embeddings": "Embedder",
     "Trainer": "train",
+    "TrainerStart": "train",
     "AttentionResult": "attention",
     "MultiTokenResult": "multi_token_attention",
     "SpecialTokens": "Tokenizer",  # .special_tokens
@@ -96,6 +97,11 @@ not_for_users = set(  # for mechanisms written in C++, or options structs that a
     check_options columns_product distance_bias first_queries gather_rows history_of map_rows
     multiply_rows rows_product rotary_scaling_error sum_by_distance PredictedWindow ProjectionBias
     TextFrame
+    """.split()
+) | set(  # attention across processes is in C++ only
+    """
+    DistributedPlan DistributedSequence SequenceBlock SequenceLayout contiguous_layout distributed_attention
+    distributed_plan merge zigzag_layout
     """.split()
 )
 
