@@ -146,7 +146,7 @@ DistributedCall prepare_distributed(const Variable& q, const Variable& k, const 
     std::vector<KeyRange> ranges(blocks);
     require(bytes.size() == blocks * sizeof(KeyRange), op, "a rank has another number of key blocks than {}",
             blocks);
-    std::memcpy(ranges.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(ranges.data(), bytes.data(), bytes.size());
     for (size_t i = 0; i < blocks; ++i) {
       const SequenceBlock& block = sequence.keys.blocks()[i];
       require(ranges[i].begin >= ranges[i].end || (ranges[i].begin >= block.begin && ranges[i].end <= block.end),
