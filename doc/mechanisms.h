@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "doc/normal.h"
 #include "qkv/attention/attention.h"
 #include "qkv/attention/local.h"
 #include "qkv/attention/mask/bigbird.h"
@@ -34,7 +35,6 @@
 #include "qkv/attention/score/distance.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/attention/score/location.h"
-#include "qkv/base/random.h"
 #include "qkv/op/rotary.h"
 
 namespace qkv::doc {
@@ -47,13 +47,6 @@ struct Mechanism {
   std::function<Variable(const Variable&)> transform = {};
   std::string transform_name = {};
 };
-
-inline Tensor normal(const Shape& shape, uint64_t stream, double spread = 1.0) {
-  Tensor x = Tensor::empty(shape);
-  Random random(1, stream);
-  for (float& number : x.span<float>()) number = static_cast<float>(spread * random.normal());
-  return x;
-}
 
 // A trainable parameter.
 inline Variable parameter(const Shape& shape, double spread = 0.1) {

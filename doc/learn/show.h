@@ -8,18 +8,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "qkv/base/random.h"
+#include "doc/normal.h"
 #include "qkv/tensor/tensor.h"
 
 namespace qkv::learn {
 
-// Normally distributed numbers, the same for the same stream.
-inline Tensor normal(const Shape& shape, uint64_t stream, double spread = 1.0) {
-  Tensor x = Tensor::empty(shape);
-  Random random(1, stream);
-  for (float& number : x.span<float>()) number = static_cast<float>(spread * random.normal());
-  return x;
-}
+using doc::normal;
 
 // Prints the last two axes of the first batch row and head, a row on each line.
 inline void show(const Tensor& x, int digits = 2) {

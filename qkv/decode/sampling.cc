@@ -8,6 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/larger_logits.h"
 #include "qkv/decode/option_table.h"
 #include "qkv/decode/overflow.h"
 #include "qkv/kernel/kernels.h"
@@ -115,19 +116,20 @@ void keep_min_p(Candidates& candidates, double m) {
 
 // The first of the largest logits that are not forbidden.
 int32_t likeliest(std::span<const float> logits, const std::vector<int32_t>& forbidden_ids = {}) {
-  const auto V = std::ssize(logits);
-  const float* const x = logits.data();
-  float largest = -std::numeric_limits<float>::infinity();
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  float largest = -infinity;
   int32_t found = -1;
-  const auto next = [&](int64_t v) { return v + kernel::kernels().rows.first_above(x + v, V - v, largest); };
-  for (int64_t v = next(0); v < V; v = next(v + 1)) {
-    if (!(x[v] < std::numeric_limits<float>::infinity())) check_logits(logits);
-    const auto id = static_cast<int32_t>(v);
-    if (std::find(forbidden_ids.begin(), forbidden_ids.end(), id) != forbidden_ids.end()) continue;
-    largest = x[v];
-    found = id;
-  }
-  require(found >= 0, "sampling", "all {} tokens are forbidden", V);
+  for_each_larger(
+      logits, [&] { return largest; },
+      [&](int64_t v) {
+        const float logit = logits[static_cast<size_t>(v)];
+        if (!(logit < infinity)) check_logits(logits);
+        const auto id = static_cast<int32_t>(v);
+        if (std::find(forbidden_ids.begin(), forbidden_ids.end(), id) != forbidden_ids.end()) return;
+        largest = logit;
+        found = id;
+      });
+  require(found >= 0, "sampling", "all {} tokens are forbidden", logits.size());
   return found;
 }
 

@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
+#include "qkv/decode/larger_logits.h"
 #include "qkv/decode/overflow.h"
 #include "qkv/kernel/kernels.h"
 
@@ -103,11 +104,12 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
       require<Overflow>(!std::isnan(logit) && logit < infinity, "top_tokens",
                         "row {} of the logits holds +infinity or NaN", r);
     };
-    const auto next = [&](int64_t v) { return v + rows.first_above(x + v, tokens.size() - v, best.threshold()); };
-    for (int64_t v = next(0); v < tokens.size(); v = next(v + 1)) {
-      check(x[v]);
-      if (const int32_t id = tokens.id(v); is_candidate(id)) best.offer(id, x[v]);
-    }
+    for_each_larger(
+        {x, static_cast<size_t>(tokens.size())}, [&] { return best.threshold(); },
+        [&](int64_t v) {
+          check(x[v]);
+          if (const int32_t id = tokens.id(v); is_candidate(id)) best.offer(id, x[v]);
+        });
     top.lengths_[static_cast<size_t>(r)] = best.length();
     // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely
     // token would be large, with large rounding errors.)

@@ -39,13 +39,7 @@ TEST_F(TrainTest, LearnsAndWritesAModelFolder) {
 
 TEST_F(TrainTest, ResumedIsTheSameBitForBit) {
   train(options("whole"));
-  TrainOptions o = options("parts");
-  o.valid_every = 0;  // only at the end of the parts
-  o.max_steps = 13;
-  train(o);
-  o = options("parts");
-  o.resume = true;
-  train(o);
+  train_in_parts(options("parts"));
   expect_same_weights("whole", "parts");
 }
 
@@ -58,13 +52,7 @@ TEST_F(TrainTest, ResumedWithBpeDropoutIsTheSameBitForBit) {
     return o;
   };
   train(with_dropout("whole"));
-  TrainOptions o = with_dropout("parts");
-  o.valid_every = 0;
-  o.max_steps = 13;
-  train(o);
-  o = with_dropout("parts");
-  o.resume = true;
-  train(o);
+  TrainOptions o = train_in_parts(with_dropout("parts"));
   expect_same_weights("whole", "parts");
   o.model = folder_ / "without";
   o.bpe_dropout = 0;

@@ -50,6 +50,17 @@ class TrainTest : public ::testing::Test {
   void expect_same_weights(const std::string& a, const std::string& b) {
     expect_same_training(folder_ / a, folder_ / b);
   }
+  // A training that ends after 13 updates, before its first validation, and is resumed. Returns the options of its second part.
+  TrainOptions train_in_parts(const TrainOptions& whole) {
+    TrainOptions o = whole;
+    o.valid_every = 0;
+    o.max_steps = 13;
+    train(o);
+    o = whole;
+    o.resume = true;
+    train(o);
+    return o;
+  }
   void expect_error(const TrainOptions& o, const std::string& word) {
     try {
       train(o);

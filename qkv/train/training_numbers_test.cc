@@ -38,15 +38,9 @@ TEST_F(TrainingNumbers, WithRecomputedBlocksItLearnsTheSameAndResumesBitForBit) 
   };
   const TrainResult kept = train(options("kept")), whole = train(recomputed("whole"));
   EXPECT_NEAR(whole.loss, kept.loss, 1e-4 * kept.loss);
-  TrainOptions o = recomputed("parts");
-  o.valid_every = 0;
-  o.max_steps = 13;
-  train(o);
-  o = recomputed("parts");
-  o.resume = true;
-  train(o);
+  train_in_parts(recomputed("parts"));
   expect_same_weights("whole", "parts");
-  o = options("recurrent");
+  TrainOptions o = options("recurrent");
   o.architecture = RecurrentConfig{.d_model = 16};
   o.recompute = true;
   EXPECT_THROW(train(o), UsageError);
@@ -56,7 +50,7 @@ TEST_F(TrainingNumbers, WithOtherOptimizersItLearnsAndResumesBitForBit) {
   for (const OptimizerKind kind : {OptimizerKind::muon, OptimizerKind::adafactor}) {
     const std::string name(name_of(kind));
     const auto with = [&](const std::string& model) {
-      TrainOptions o = options(model.c_str());
+      TrainOptions o = options(model);
       o.optimizer = kind;
       return o;
     };
@@ -64,14 +58,8 @@ TEST_F(TrainingNumbers, WithOtherOptimizersItLearnsAndResumesBitForBit) {
     one_update.max_steps = 1;
     const TrainResult first = train(one_update), whole = train(with(name + "_whole"));
     EXPECT_LT(whole.loss, 0.9 * first.loss) << name;
-    TrainOptions o = with(name + "_parts");
-    o.valid_every = 0;
-    o.max_steps = 13;
-    train(o);
-    o = with(name + "_parts");
-    o.resume = true;
-    train(o);
-    expect_same_weights((name + "_whole").c_str(), (name + "_parts").c_str());
+    TrainOptions o = train_in_parts(with(name + "_parts"));
+    expect_same_weights(name + "_whole", name + "_parts");
     o.optimizer = OptimizerKind::adam;
     EXPECT_THROW(train(o), UsageError);
   }
@@ -95,13 +83,7 @@ TEST_F(TrainingNumbers, TrainedForAFormatItIsBetterInItAndResumesBitForBit) {
   EXPECT_GT(std::abs(train(o).validation->loss - rounded.validation->loss), 1e-5);
   EXPECT_LT(train(in_q4("whole")).validation->loss, rounded.validation->loss);
 
-  o = in_q4("parts");
-  o.valid_every = 0;
-  o.max_steps = 13;
-  train(o);
-  o = in_q4("parts");
-  o.resume = true;
-  train(o);
+  o = train_in_parts(in_q4("parts"));
   expect_same_weights("whole", "parts");
   o.weights = WeightFormat::f32;
   EXPECT_THROW(train(o), UsageError);

@@ -183,7 +183,7 @@ UpdateSums Update::sum_gradients(int64_t n, bool whole) {
 
 void Update::step(double learning_rate, const UpdateSums& sums) {
   optimizer_->step(learning_rate, sums.gradient_scale);
-  optimizer_->zero_grad();
+  if (shards_) optimizer_->zero_grad();  // of the parts, which have gradients of their own
   for (Variable& parameter : parameters_) parameter.zero_grad();
   if (!tree_) return;
   if (shards_) {
