@@ -250,6 +250,8 @@ class TrainOptions(TypedDict, total=False):
                             after a short training with init
                             [f32|bf16|int8|q8_0|q4_0|q4_1|q5_0|q5_1|q2_k|q3_k|q4_k|q5_k|q6_k|iq4_nl|iq4_xs: f32]
     optimizer               optimizer [adam|adamw|muon|adafactor: adam]
+    optimizer_state         numbers of the averages that adam, adamw and muon keep; bf16 is rounded at random
+                            [f32|bf16: f32]
     beta1                   Adam: decay rate of the first moment [0.9]
     beta2                   Adam: decay rate of the second moment [0.98]
     eps                     Adam: epsilon added to the square root of the second moment [1e-09]
@@ -335,6 +337,7 @@ class TrainOptions(TypedDict, total=False):
     recompute: bool
     weights: WeightFormat
     optimizer: Literal["adam", "adamw", "muon", "adafactor"]
+    optimizer_state: Literal["f32", "bf16"]
     beta1: float
     beta2: float
     eps: float

@@ -64,7 +64,7 @@ ForwardResult forward_of(const Request& r, const AttentionCall& call) {
 Variable recorded(const AttentionCall& call, const ForwardResult& forward, const OpWork& work,
                   std::vector<Variable> inputs) {
   if (!recording(inputs)) return forward.out;
-  return record("attention", std::move(inputs), forward.out,
+  return record("attention", inputs, forward.out,
                 [call, forward, work](const Tensor& dout, const std::vector<bool>&) {
                   count_work(backward_work(work));
                   BackwardResult g = backward_pass(call, forward, dout);

@@ -30,7 +30,7 @@ Variable recompute(std::vector<Variable> inputs, Recomputed compute) {
     value = compute(inputs).value();
   }
   const std::vector<Variable> saved = inputs;
-  return record_node("recompute", std::move(inputs), std::move(value),
+  return record_node("recompute", inputs, std::move(value),
                      [saved, compute = std::move(compute)](const Tensor& grad, const std::vector<bool>& needs) {
                        const std::vector<Variable> leaves = as_leaves(saved, needs);
                        {

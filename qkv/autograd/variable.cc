@@ -39,66 +39,68 @@ Tensor copy_of(const Tensor& gradient) {
 
 }  // namespace
 
-struct Variable::Node {
-  // What a node has that requires a gradient. A decoding step makes hundreds of others.
-  struct Gradient {
-    std::string_view op = "leaf";
-    uint64_t sequence = 0;  // order of creation: inputs always come before outputs
-    std::vector<Variable> inputs = {};
-    Backward backward = {};  // empty for a leaf
+// What a value has that requires a gradient. It does not hold the value: a value that no op saved for its backward is freed as
+// soon as the last variable of it is gone.
+struct Variable::Gradient {
+  std::string_view op = "leaf";
+  Shape shape = {};  // of the value
+  DType dtype = DType::f32;
+  uint64_t sequence = 0;                               // order of creation: inputs always come before outputs
+  std::vector<std::shared_ptr<Gradient>> inputs = {};  // null: requires none
+  Backward backward = {};                              // empty for a leaf
 
-    Tensor sum = {};         // of a leaf: the gradient so far; of an inner node: only while backward() runs
-    bool is_shared = false;  // another node may hold the tensor too: copy before adding
-    bool fresh = true;       // a leaf without a gradient
-  };
+  Tensor sum = {};         // of a leaf: the gradient so far; of an inner node: only while backward() runs
+  bool is_shared = false;  // another node may hold the tensor too: copy before adding
+  bool fresh = true;       // a leaf without a gradient
 
-  Tensor value;
-  uint64_t version = 0;
-  std::unique_ptr<Gradient> gradient = {};  // null: it requires none
-
-  explicit Node(Tensor v) : value(std::move(v)) {}
-  Node(const Node&) = delete;
-  Node& operator=(const Node&) = delete;
+  explicit Gradient(const Tensor& value) : shape(value.shape()), dtype(value.dtype()) {}
+  Gradient(const Gradient&) = delete;
+  Gradient& operator=(const Gradient&) = delete;
   // Nodes are freed in a loop: recursion along a long chain would overflow the stack.
-  ~Node() {
-    std::vector<std::shared_ptr<Node>> rest;
-    const auto take = [&rest](Node& node) {
-      if (!node.gradient) return;
-      node.gradient->backward = nullptr;
-      for (Variable& input : node.gradient->inputs)
-        if (input.node_ && input.node_.use_count() == 1) rest.push_back(std::move(input.node_));
-      node.gradient->inputs.clear();
+  ~Gradient() {
+    std::vector<std::shared_ptr<Gradient>> rest;
+    const auto take = [&rest](Gradient& node) {
+      node.backward = nullptr;
+      for (std::shared_ptr<Gradient>& input : node.inputs)
+        if (input && input.use_count() == 1) rest.push_back(std::move(input));
+      node.inputs.clear();
     };
     take(*this);
     while (!rest.empty()) {
-      const std::shared_ptr<Node> node = std::move(rest.back());
+      const std::shared_ptr<Gradient> node = std::move(rest.back());
       rest.pop_back();
       take(*node);
     }
   }
 
   void receive(Tensor g) {
-    Gradient& own = *gradient;
-    require(g.shape() == value.shape() && g.dtype() == value.dtype(), own.op,
-            "a gradient of {} {} for a value of {} {}", name_of(g.dtype()), g.shape(), name_of(value.dtype()),
-            value.shape());
-    if (!own.backward) {  // leaf
-      if (own.fresh) {    // the first gradient becomes the sum, copied only if it is shared
+    require(g.shape() == shape && g.dtype() == dtype, op, "a gradient of {} {} for a value of {} {}",
+            name_of(g.dtype()), g.shape(), name_of(dtype), shape);
+    if (!backward) {  // leaf
+      if (fresh) {    // the first gradient becomes the sum, copied only if it is shared
         const bool alone = g.storage().use_count() == 1 && g.contiguous() && g.storage()->writable();
-        own.sum = alone ? std::move(g) : copy_of(g);
-        own.fresh = false;
+        sum = alone ? std::move(g) : copy_of(g);
+        fresh = false;
       } else {
-        add_to(own.sum, g);
+        add_to(sum, g);
       }
-    } else if (!own.sum.defined()) {
-      own.sum = g;
-      own.is_shared = true;
+    } else if (!sum.defined()) {
+      sum = g;
+      is_shared = true;
     } else {
-      if (own.is_shared) own.sum = copy_of(own.sum);
-      own.is_shared = false;
-      add_to(own.sum, g);
+      if (is_shared) sum = copy_of(sum);
+      is_shared = false;
+      add_to(sum, g);
     }
   }
+};
+
+struct Variable::Node {
+  Tensor value;
+  uint64_t version = 0;
+  std::shared_ptr<Gradient> gradient = {};  // null: it requires none. A decoding step makes hundreds of such nodes.
+
+  explicit Node(Tensor v) : value(std::move(v)) {}
 };
 
 Variable::Variable(Tensor value) : Variable(std::move(value), Options{}) {}
@@ -108,7 +110,7 @@ Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>
   const DType type = node_->value.dtype();
   require(type == DType::f32 || type == DType::bf16, "Variable", "only f32 and bf16 values have gradients, got {}",
           name_of(type));
-  node_->gradient = std::make_unique<Node::Gradient>();
+  node_->gradient = std::make_shared<Gradient>(node_->value);
 }
 
 const Tensor& Variable::value() const {
@@ -155,49 +157,51 @@ void Variable::backward() const {
 void Variable::backward(const Tensor& upstream) const {
   require(requires_grad(), "backward", "no input of this value requires a gradient");
   const OpScope tape("tape", {}, OpPass::backward);
-  const auto older = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
-    return a->gradient->sequence < b->gradient->sequence;
+  const auto older = [](const std::shared_ptr<Gradient>& a, const std::shared_ptr<Gradient>& b) {
+    return a->sequence < b->sequence;
   };
-  std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, decltype(older)> waiting(older);
-  node_->receive(upstream);
-  if (node_->gradient->backward) waiting.push(node_);
+  std::priority_queue<std::shared_ptr<Gradient>, std::vector<std::shared_ptr<Gradient>>, decltype(older)> waiting(
+      older);
+  node_->gradient->receive(upstream);
+  if (node_->gradient->backward) waiting.push(node_->gradient);
   while (!waiting.empty()) {
-    const std::shared_ptr<Node> node = waiting.top();
+    const std::shared_ptr<Gradient> node = waiting.top();
     waiting.pop();
-    Node::Gradient& own = *node->gradient;
     std::vector<bool> needs;
-    for (const Variable& input : own.inputs) needs.push_back(input.requires_grad());
-    Tensor grad = std::move(own.sum);
-    own.sum = Tensor();
+    for (const std::shared_ptr<Gradient>& input : node->inputs) needs.push_back(input != nullptr);
+    Tensor grad = std::move(node->sum);
+    node->sum = Tensor();
     std::vector<Tensor> grads;
     {
-      const OpScope scope(own.op);
-      grads = own.backward(grad, needs);
+      const OpScope scope(node->op);
+      grads = node->backward(grad, needs);
     }
-    require(grads.size() == needs.size(), own.op, "{} gradients for {} inputs", grads.size(), needs.size());
+    require(grads.size() == needs.size(), node->op, "{} gradients for {} inputs", grads.size(), needs.size());
     for (size_t i = 0; i < grads.size(); ++i) {
       if (!needs[i] || !grads[i].defined()) continue;
-      Node& input = *own.inputs[i].node_;
-      const bool first = input.gradient->backward && !input.gradient->sum.defined();
+      Gradient& input = *node->inputs[i];
+      const bool first = input.backward && !input.sum.defined();
       input.receive(std::move(grads[i]));
       grads[i] = Tensor();
-      if (first) waiting.push(own.inputs[i].node_);
+      if (first) waiting.push(node->inputs[i]);
     }
     // What the op saved is not needed again: its memory can be reused by the remaining nodes.
-    own.backward = [op = own.op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
+    node->backward = [op = node->op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
       fail(op, "backward() was called twice on the same values; compute them again first");
     };
-    own.inputs.clear();
+    node->inputs.clear();
   }
 }
 
-Variable record_node(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward) {
+Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value, Backward backward) {
   Variable out(std::move(value));
-  out.node_->gradient = std::make_unique<Variable::Node::Gradient>(
-      Variable::Node::Gradient{.op = op,
-                               .sequence = next_sequence.fetch_add(1, std::memory_order_relaxed),
-                               .inputs = std::move(inputs),
-                               .backward = std::move(backward)});
+  auto gradient = std::make_shared<Variable::Gradient>(out.value());
+  gradient->op = op;
+  gradient->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
+  gradient->backward = std::move(backward);
+  for (const Variable& input : inputs)
+    gradient->inputs.push_back(input.defined() ? input.node_->gradient : nullptr);
+  out.node_->gradient = std::move(gradient);
   return out;
 }
 

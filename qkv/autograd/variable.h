@@ -63,7 +63,9 @@ class Variable {
 
  private:
   struct Node;
-  friend Variable record_node(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
+  struct Gradient;
+  friend Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value,
+                              Backward backward);
   std::shared_ptr<Node> node_;
 };
 
@@ -72,19 +74,19 @@ class Variable {
 bool recording(std::span<const Variable> inputs);
 bool recording();
 
-Variable record_node(std::string_view op, std::vector<Variable> inputs, Tensor value, Backward backward);
+Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value, Backward backward);
 
 // A new value on the tape. If recording is off or no input requires a gradient, only the value is stored, and no memory
-// is allocated for the rest. An input that is undefined is a constant.
+// is allocated for the rest. An input that is undefined is a constant. The tape keeps the values that `backward` has
+// captured, not those of the inputs.
 template <class F>
-Variable record(std::string_view op, std::vector<Variable> inputs, Tensor value, F&& backward) {
+Variable record(std::string_view op, std::span<const Variable> inputs, Tensor value, F&& backward) {
   if (!recording(inputs)) return Variable(std::move(value));
-  return record_node(op, std::move(inputs), std::move(value), Backward(std::forward<F>(backward)));
+  return record_node(op, inputs, std::move(value), Backward(std::forward<F>(backward)));
 }
 template <class F>
 Variable record(std::string_view op, std::initializer_list<Variable> inputs, Tensor value, F&& backward) {
-  if (!recording(std::span(inputs.begin(), inputs.size()))) return Variable(std::move(value));
-  return record_node(op, inputs, std::move(value), Backward(std::forward<F>(backward)));
+  return record(op, std::span(inputs.begin(), inputs.size()), std::move(value), std::forward<F>(backward));
 }
 
 // Turns recording off in this thread while it is in scope.

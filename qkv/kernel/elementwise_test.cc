@@ -1,4 +1,9 @@
+#include <algorithm>
+#include <bit>
+#include <limits>
+
 #include "qkv/kernel/row_test.h"
+#include "qkv/tensor/dtype.h"
 
 namespace qkv::kernel::elementwise_test {
 
@@ -155,6 +160,60 @@ TEST(Adam, ChangesNothingWithoutGradientAndEps) {
     for (Row* row : {&zero, &m, &v}) std::fill(row->begin(), row->end(), 0.0f);
     k.adam(p.data(), m.data(), v.data(), zero.data(), 20, {.lr = 1.0, .beta1 = 0.9, .beta2 = 0.98, .eps = 0.0});
     expect_same_bits(p, before, "p");
+  });
+}
+
+TEST(RoundStochastically, TakesOneOfTheTwoNeighborsWithTheNumberAsMean) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    constexpr int64_t n = 1000 + 7;
+    Row x = Row::normal(n, 1);
+    std::vector<double> mean(n);
+    std::vector<uint16_t> bits(n);
+    Row back(n);
+    constexpr int draws = 400;
+    for (uint32_t key = 0; key < draws; ++key) {
+      k.round_stochastically(x.data(), n, key, bits.data());
+      k.widen(bits.data(), n, back.data());
+      for (int64_t i = 0; i < n; ++i) {
+        const double step = std::abs(static_cast<double>(x[i])) / 128;
+        ASSERT_LT(std::abs(static_cast<double>(back[i]) - static_cast<double>(x[i])), step) << isa;
+        mean[static_cast<size_t>(i)] += static_cast<double>(back[i]) / draws;
+      }
+    }
+    for (int64_t i = 0; i < n; ++i) {  // five standard deviations of a mean of 400
+      const double step = std::abs(static_cast<double>(x[i])) / 128;
+      EXPECT_NEAR(mean[static_cast<size_t>(i)], static_cast<double>(x[i]), 5 * 0.5 * step / 20) << isa;
+    }
+    // What a number becomes does not depend on its place.
+    std::vector<uint16_t> part(bits);
+    k.round_stochastically(x.data() + 3, n - 3, draws - 1, part.data());
+    EXPECT_TRUE(std::equal(bits.begin() + 3, bits.end(), part.begin())) << isa;
+  });
+}
+
+TEST(RoundToNearest, IsThatOfTheTypeBfloat16) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    Row drawn = Row::normal(1000, 1);
+    std::vector<float> x(drawn.begin(), drawn.end());
+    for (const uint32_t bits :
+         {0x3f808000u, 0x3f818000u, 0x3f808001u, 0x7f7fffffu, 0x7f800000u, 0x7f800001u, 0xffffffffu, 1u, 0u})
+      x.push_back(std::bit_cast<float>(bits));
+    std::vector<uint16_t> rounded(x.size());
+    k.round_to_nearest(x.data(), std::ssize(x), rounded.data());
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(rounded[i], bfloat16(x[i]).bits) << isa << " " << x[i];
+  });
+}
+
+TEST(RoundStochastically, KeepsInfinityAndWhatBf16Holds) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    const std::vector<float> x = {0.0f, 1.0f, -2.5f, std::numeric_limits<float>::infinity(), 0x1p-126f};
+    std::vector<uint16_t> bits(x.size());
+    std::vector<float> back(x.size());
+    for (uint32_t key = 0; key < 50; ++key) {
+      k.round_stochastically(x.data(), std::ssize(x), key, bits.data());
+      k.widen(bits.data(), std::ssize(x), back.data());
+      EXPECT_EQ(back, x) << isa;
+    }
   });
 }
 

@@ -1,13 +1,11 @@
 // Products of factors that are rounded to bf16, with sums of floats: those of training with --precision bf16.
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/packed_form.h"
-#include "qkv/tensor/dtype.h"
 #include "qkv/tensor/storage.h"
 
 namespace qkv::kernel {
@@ -178,6 +176,21 @@ void RoundedForm::multiply(const ProductRows& rows, int64_t first, int64_t end,
   }
 }
 
+// The rows or columns of a matrix, whichever lie side by side in memory.
+struct Lines {
+  const float* data;
+  bool are_rows;
+  int64_t count, length, stride;
+
+  explicit Lines(const Matrix& m)
+      : data(m.data),
+        are_rows(m.column_stride == 1),
+        count(are_rows ? m.rows : m.columns),
+        length(are_rows ? m.columns : m.rows),
+        stride(are_rows ? m.row_stride : m.column_stride) {}
+  const float* at(int64_t line) const { return data + line * stride; }
+};
+
 // By instructions for floats, of the rounded numbers, on a processor that has none for bf16.
 class RoundedFloatsForm final : public PackedMatrix::Form {
  public:
@@ -188,14 +201,17 @@ class RoundedFloatsForm final : public PackedMatrix::Form {
     return panels_.form().work_items(a_rows, together);
   }
   void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override {
-    const Matrix& a = rows.a;
+    const Lines a(rows.a);
     Scratch scratch;
-    float* const numbers = scratch.floats(a.rows * a.columns);
-    for (int64_t r = 0; r < a.rows; ++r)
-      for (int64_t c = 0; c < a.columns; ++c)
-        numbers[r * a.columns + c] = static_cast<float>(bfloat16(a.data[r * a.row_stride + c * a.column_stride]));
+    float* const numbers = scratch.floats(a.count * a.length);
+    uint16_t* const bits = shorts(scratch, a.length);
+    for (int64_t line = 0; line < a.count; ++line) {
+      kernels().rows.round_to_nearest(a.at(line), a.length, bits);
+      kernels().rows.widen(bits, a.length, numbers + line * a.length);
+    }
     ProductRows of_rounded = rows;
-    of_rounded.a = {numbers, a.rows, a.columns};
+    const Matrix lines(numbers, a.count, a.length);
+    of_rounded.a = a.are_rows ? lines : lines.transposed();
     panels_.form().multiply(of_rounded, first, end, options);
   }
   void copy_column(int64_t column, float* to) const override { panels_.copy_column(column, to); }
@@ -204,15 +220,16 @@ class RoundedFloatsForm final : public PackedMatrix::Form {
 
  private:
   static PackedMatrix rounded(const Matrix& b) {
-    const int64_t lines = b.column_stride == 1 ? b.rows : b.columns,
-                  length = b.column_stride == 1 ? b.columns : b.rows;
-    const int64_t stride = b.column_stride == 1 ? b.row_stride : b.column_stride;
-    std::vector<uint16_t> bits(static_cast<size_t>(lines * length));
-    for (int64_t line = 0; line < lines; ++line)
-      for (int64_t i = 0; i < length; ++i)
-        bits[static_cast<size_t>(line * length + i)] = bfloat16(b.data[line * stride + i]).bits;
-    const Bf16Matrix matrix(bits.data(), lines, length);
-    return PackedMatrix(b.column_stride == 1 ? matrix : matrix.transposed());
+    const Lines lines(b);
+    const std::shared_ptr<Storage> storage =
+        Storage::allocate(lines.count * lines.length * int64_t{sizeof(uint16_t)});
+    auto* const bits = reinterpret_cast<uint16_t*>(storage->data());
+    parallel_ranges(lines.count, ceil_div(int64_t{16384}, lines.length), [&](int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line)
+        kernels().rows.round_to_nearest(lines.at(line), lines.length, bits + line * lines.length);
+    });
+    const Bf16Matrix matrix(bits, lines.count, lines.length);
+    return PackedMatrix(lines.are_rows ? matrix : matrix.transposed());
   }
 
   PackedMatrix panels_;

@@ -75,6 +75,11 @@ struct RowKernels {
   float (*symmetric_divergence)(const float* x, const float* y, int64_t n, float scale, float* dx, float* dy);
 
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step);
+  void (*widen)(const uint16_t* x, int64_t n, float* to);             // bf16 to floats
+  void (*round_to_nearest)(const float* x, int64_t n, uint16_t* to);  // floats to bf16, ties to even
+  // Floats to bf16: up with the probability of the part that is cut off, else down, so that the expected value is x. What is
+  // random is a hash of the number and of the key: the same for any place of the number in a row.
+  void (*round_stochastically)(const float* x, int64_t n, uint32_t key, uint16_t* to);
   double (*sum)(const float* x, int64_t n);
   double (*sum_of_squares)(const float* x, int64_t n);
   // The index of the first of x that is larger than the threshold, or NaN; n: none is.

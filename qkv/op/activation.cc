@@ -32,6 +32,17 @@ const RowKernels& rows() { return kernel::kernels().rows; }
 
 }  // namespace
 
+Tensor relu_gradient(const Tensor& y, const Tensor& grad) {
+  const OpScope scope("relu", OpWork::moves(grad, 3));
+  const Tensor dy = grad.contiguous_copy();
+  Tensor dx = Tensor::empty(y.shape());
+  const float *y0 = y.data<float>(), *g = dy.data<float>();
+  float* out = dx.data<float>();
+  for_each_range(dx.numel(),
+                 [&](int64_t i, int64_t end) { rows().relu_backward(y0 + i, g + i, end - i, out + i); });
+  return dx;
+}
+
 Variable relu(const Variable& x) { return activation("relu", x, rows().relu, rows().relu_backward); }
 Variable gelu(const Variable& x) { return activation("gelu", x, rows().gelu, rows().gelu_backward); }
 Variable gelu_tanh(const Variable& x) {

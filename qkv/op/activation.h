@@ -15,6 +15,8 @@
 namespace qkv {
 
 Variable relu(const Variable& x);
+// grad where y = relu(x) is positive, else 0: for ops whose last step is a relu.
+Tensor relu_gradient(const Tensor& y, const Tensor& grad);
 Variable gelu(const Variable& x);
 Variable gelu_tanh(const Variable& x);
 Variable quick_gelu(const Variable& x);

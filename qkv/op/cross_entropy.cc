@@ -146,8 +146,8 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     if (b.defined()) db = Tensor::zeros({V});
   }
   const TokenLoss loss_of{V, factor, options};
-  const kernel::PackedMatrix forward = with_gradient ? w.recorded_forward() : w.forward();
-  const kernel::PackedMatrix backward = with_gradient ? w.backward() : kernel::PackedMatrix();
+  const kernel::PackedMatrix forward = with_gradient ? w.recorded_forward(count) : w.forward();
+  const kernel::PackedMatrix backward = with_gradient ? w.backward(count) : kernel::PackedMatrix();
   float *xs = x_piece.data<float>(), *ls = logits.data<float>(), *gs = dlogits.data<float>(),
         *ds = dx_piece.data<float>();
   float* loss = losses.data<float>();
@@ -187,7 +187,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   }
   CrossEntropy result = result_of(losses, factor, rows.size());
   result.loss =
-      record("linear_cross_entropy", std::move(inputs), result.loss.value(),
+      record("linear_cross_entropy", inputs, result.loss.value(),
              [dx, dw, db](const Tensor& dloss, const std::vector<bool>& needs) mutable {
                const float upstream = dloss.at<float>({0});
                std::vector<Tensor> grads = {times(std::move(dx), upstream), times(std::move(dw), upstream)};

@@ -96,7 +96,7 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
 
   std::vector<Variable> inputs = {table.master()};
   if (positions.defined()) inputs.push_back(positions);
-  return record("embedding", std::move(inputs), y,
+  return record("embedding", inputs, y,
                 [contiguous_ids, V, C, scale = options.scale, first = options.first_position,
                  shape = positions.defined() ? positions.shape() : Shape{}](const Tensor& grad,
                                                                             const std::vector<bool>& needs) {

@@ -21,21 +21,23 @@ void check(const Variable& x, const Weight& w, const Variable& b) {
           w.shape(), b.defined() ? b.shape() : Shape{});
 }
 
-bool is_recorded(const Variable& x, const Weight& w, const Variable& b) {
-  const Variable inputs[] = {x, w.master(), b};
+bool is_recorded(const Variable& x, const WeightAndBias& layer) {
+  const Variable inputs[] = {x, layer.weight.master(), layer.bias};
   return recording(inputs);
 }
 
-// The node of y = x W^T + b; `in` holds x.
-Variable recorded(const Variable& x, const Weight& w, const Variable& b, const Tensor& in, const Tensor& y) {
+// The node of y = x W^T + b, or of y = max(0, x W^T + b); `in` holds x.
+Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& in, const Tensor& y) {
+  const Weight& w = layer.weight;
   const int64_t K = w.dim(1), N = w.dim(0), M = in.numel() / K;
-  return record("linear", {x, w.master(), b}, y,
-                [in, w, M, K, N](const Tensor& grad, const std::vector<bool>& needs) {
-                  const Tensor dy = grad.contiguous_copy();
+  const Tensor positive = layer.relu ? y : Tensor();  // where y is
+  return record("linear", {x, w.master(), layer.bias}, y,
+                [in, w, M, K, N, positive](const Tensor& grad, const std::vector<bool>& needs) {
+                  const Tensor dy = positive.defined() ? relu_gradient(positive, grad) : grad.contiguous_copy();
                   std::vector<Tensor> grads(needs.size());
                   if (needs[0]) {  // dx = dy W
                     grads[0] = Tensor::empty(in.shape());
-                    const kernel::PackedMatrix weight = w.backward();
+                    const kernel::PackedMatrix weight = w.backward(M);
                     const OpScope scope("linear: dx", product_work(M, w.shape(), weight));
                     kernel::matmul(matrix(dy, M), weight, grads[0].data<float>(), K);
                   }
@@ -66,36 +68,33 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     linear(x, layers.first(max_layers), results.first(max_layers));
   const OpScope scope("linear");
   const Tensor in = x.value().contiguous_copy();
+  const int64_t M = in.dim(-1) > 0 ? in.numel() / in.dim(-1) : 0;
   int64_t columns = 0;  // of all layers
   std::array<kernel::Product, max_layers> products;
   std::array<Tensor, max_layers> ys, biases;
   size_t count = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
-    const auto& [w, b, has_relu] = layers[i];
+    const Weight& w = layers[i].weight;
+    const Variable& b = layers[i].bias;
     if (!w.defined()) continue;
     check(x, w, b);
     Shape shape = x.shape();
     shape[shape.rank() - 1] = w.dim(0);
     ys[i] = Tensor::empty(shape);
     if (b.defined()) biases[i] = b.value().contiguous_copy();
-    const bool records = is_recorded(x, w, b);
     columns += w.dim(0);
-    products[count++] = {.b = records ? w.recorded_forward() : w.forward(),
+    products[count++] = {.b = is_recorded(x, layers[i]) ? w.recorded_forward(M) : w.forward(),
                          .c = ys[i].data<float>(),
                          .c_row_stride = w.dim(0),
                          .options = {.bias = b.defined() ? std::as_const(biases[i]).data<float>() : nullptr,
-                                     .relu = has_relu && !records}};
+                                     .relu = layers[i].relu}};
   }
   if (count > 0) {
-    const int64_t K = in.dim(-1), M = in.numel() / K;
     kernel::matmul(matrix(in, M), std::span(products.data(), count));
-    count_work(product_work(M, {columns, K}, products[0].b));
+    count_work(product_work(M, {columns, in.dim(-1)}, products[0].b));
   }
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const auto& [w, b, has_relu] = layers[i];
-    results[i] = ys[i].defined() ? recorded(x, w, b, in, ys[i]) : Variable();
-    if (has_relu && results[i].requires_grad()) results[i] = relu(results[i]);
-  }
+  for (size_t i = 0; i < layers.size(); ++i)
+    results[i] = ys[i].defined() ? recorded(x, layers[i], in, ys[i]) : Variable();
 }
 
 }  // namespace qkv

@@ -22,7 +22,7 @@ Variable linear(const Variable& x, const Weight& w, const Variable& b = {});
 struct WeightAndBias {
   Weight weight = {};
   Variable bias = {};
-  bool relu = false;  // y = max(0, x W^T + b), in one step unless it is recorded
+  bool relu = false;  // y = max(0, x W^T + b)
 };
 void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<Variable> results);
 template <size_t N>

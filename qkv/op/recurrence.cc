@@ -66,7 +66,7 @@ struct Forward {
 Forward forward(const Call& c, const Tensor& input, const Weight& w, const Tensor& b, bool save) {
   Forward out = {Tensor::empty({c.B, c.T, c.state_width()}), Tensor::empty({c.B, save ? c.T : 1, c.saved_width()})};
   Tensor hidden = Tensor::empty({c.B, c.gates_width()});
-  const kernel::PackedMatrix weight = save ? w.recorded_forward() : w.forward();
+  const kernel::PackedMatrix weight = save ? w.recorded_forward(c.B * c.T) : w.forward();
   count_work(product_work(c.B * c.T, w.shape(), weight));
   const float* x = input.data<float>();
   float *h = hidden.data<float>(), *states = out.states.data<float>(), *saved = out.saved.data<float>();
@@ -113,7 +113,7 @@ struct Backpropagated {
 Backpropagated backward(const Call& c, const Forward& f, const Weight& w, const Tensor& grad, bool needs_initial) {
   Backpropagated d = {Tensor::empty({c.B, c.T, c.gates_width()}), {}, Tensor::zeros({c.B, c.state_width()})};
   d.hidden = c.cell.sums_hidden ? d.input : Tensor::empty(d.input.shape());
-  const kernel::PackedMatrix weight = w.backward();
+  const kernel::PackedMatrix weight = w.backward(c.B * c.T);
   count_work(product_work(c.B * c.T, w.shape(), weight));
   const float* dy = grad.data<float>();
   float *input = d.input.data<float>(), *hidden = d.hidden.data<float>(), *state = d.initial.data<float>();

@@ -81,13 +81,16 @@ struct Weight::State {
   Form forward = {}, recorded_forward = {}, backward = {};
 
   template <class Pack>
-  kernel::PackedMatrix cached(Form& kept, Pack&& pack);
+  kernel::PackedMatrix cached(Form& kept, Pack&& pack, bool keeps = true);
 };
+
+// What is quantised for training is cached however many rows share it, since that is more work than packing.
+constexpr int64_t max_cached_rows = 255;
 
 // The form of the present values. Packing runs in parallel, without the lock: two threads that use a weight for the
 // first time both pack it, and one copy is kept.
 template <class Pack>
-kernel::PackedMatrix Weight::State::cached(Form& kept, Pack&& pack) {
+kernel::PackedMatrix Weight::State::cached(Form& kept, Pack&& pack, bool keeps) {
   static ForkSafeMutex mutex;
   const uint64_t version = master.version();
   {
@@ -99,6 +102,7 @@ kernel::PackedMatrix Weight::State::cached(Form& kept, Pack&& pack) {
     return pack();
   };
   const Form made = {packed(), version};
+  if (!keeps) return made.matrix;
   Form replaced = made;  // freed after the lock is released
   const std::lock_guard lock(mutex);
   std::swap(kept, replaced);
@@ -170,20 +174,27 @@ kernel::PackedMatrix Weight::forward() const {
   return state_->cached(state_->forward, [this] { return form_in(state_->numbers.weights, master().value()); });
 }
 
-kernel::PackedMatrix Weight::recorded_forward() const {
+kernel::PackedMatrix Weight::recorded_forward(int64_t rows) const {
   const auto& in = state_->numbers;
-  if (is_packed() || in.precision == Precision::f32 || in.weights != WeightFormat::f32) return forward();
-  return state_->cached(state_->recorded_forward,
-                        [&] { return packed_form(master().value(), true, in.precision); });
+  if (is_packed() || in.weights != WeightFormat::f32) return forward();
+  const bool keeps = rows <= max_cached_rows;
+  if (in.precision == Precision::f32)
+    return state_->cached(
+        state_->forward, [&] { return packed_form(master().value(), true); }, keeps);
+  return state_->cached(
+      state_->recorded_forward, [&] { return packed_form(master().value(), true, in.precision); }, keeps);
 }
 
-kernel::PackedMatrix Weight::backward() const {
+kernel::PackedMatrix Weight::backward(int64_t rows) const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
   const auto& in = state_->numbers;
-  return state_->cached(state_->backward, [&] {
-    return packed_form(in.weights == WeightFormat::f32 ? master().value() : values_of(forward(), shape()), false,
-                       in.precision);
-  });
+  const bool quantised = in.weights != WeightFormat::f32;
+  return state_->cached(
+      state_->backward,
+      [&] {
+        return packed_form(quantised ? values_of(forward(), shape()) : master().value(), false, in.precision);
+      },
+      quantised || rows <= max_cached_rows);
 }
 
 void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate) const {

@@ -5,7 +5,7 @@
 //     Weight w = Weight::in_place(values);                           // for inference, not copied: of a mapped file
 //     Variable y = linear(x, w);
 //
-// A trained weight caches its packed forms until the master changes (Variable::version()). A packed one is held
+// A trained weight caches its packed forms for inference until the master changes (Variable::version()). A packed one is held
 // only in the layout of the product: as f32 it gives the same results as a trained one in half of the memory. It
 // has no gradients. One in place takes no memory and gives the same results, by slower products. Copies are the same
 // weight, and any number of threads may use it. Errors: values that are not (N,K); backward() of a packed weight.
@@ -90,10 +90,13 @@ class Weight {
 
   const Variable& master() const;        // undefined if it is packed: on the tape, a constant
   kernel::PackedMatrix forward() const;  // W^T (K x N), for y = x W^T
-  // The same in the precision of training; W (N x K), for dx = dy W; dw = dy^T x, added to what dw holds if `accumulate`.
-  // The last two are errors if it is packed.
-  kernel::PackedMatrix recorded_forward() const;
-  kernel::PackedMatrix backward() const;
+  // The same in the precision of training, for a product of `rows` rows of x; W (N x K), for dx = dy W of as many; dw = dy^T x,
+  // added to what dw holds if `accumulate`. The last two are errors if it is packed.
+  //
+  // The forms of many rows are not cached: packing is little work beside their product, the next update changes the
+  // master, and until then the forms of all weights would take twice the memory of the parameters.
+  kernel::PackedMatrix recorded_forward(int64_t rows) const;
+  kernel::PackedMatrix backward(int64_t rows) const;
   void gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate = false) const;
   Tensor values() const;        // f32, or bf16 if that is the format; a copy if it is packed or in place
   StoredValues stored() const;  // as a file holds it, without loss

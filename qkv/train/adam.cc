@@ -1,5 +1,6 @@
 #include "qkv/train/adam.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -25,8 +26,8 @@ Adam::Adam(std::vector<Variable> parameters, const AdamOptions& options)
     : Optimizer(std::move(parameters)), options_(options) {
   check(options_);
   for (const Variable& parameter : Optimizer::parameters()) {
-    first_.push_back(Tensor::zeros(parameter.shape()));
-    second_.push_back(Tensor::zeros(parameter.shape()));
+    first_.emplace_back(parameter.shape(), options_.state);
+    second_.emplace_back(parameter.shape(), options_.state);
   }
   ranges_ = parameter_ranges(Optimizer::parameters());
 }
@@ -34,15 +35,17 @@ Adam::Adam(std::vector<Variable> parameters, const AdamOptions& options)
 std::vector<OptimizerState> Adam::state() {
   std::vector<OptimizerState> state;
   for (size_t i = 0; i < first_.size(); ++i) {
-    state.push_back({.name = "adam.first", .parameter = i, .value = first_[i]});
-    state.push_back({.name = "adam.second", .parameter = i, .value = second_[i]});
+    state.push_back({.name = "adam.first", .parameter = i, .value = first_[i].tensor()});
+    state.push_back({.name = "adam.second", .parameter = i, .value = second_[i].tensor()});
   }
   return state;
 }
 
 void Adam::update(double learning_rate, double grad_scale) {
   const std::span<Variable> parameters = this->parameters();
-  const OpScope scope("adam", {.bytes = 7.0 * parameter_bytes(parameters)}, OpPass::other);
+  // p, g and both moments are read, all but g are written.
+  const double moments = options_.state == OptimizerStateFormat::bf16 ? 2 : 4;
+  const OpScope scope("adam", {.bytes = (3 + moments) * parameter_bytes(parameters)}, OpPass::other);
   const double n = static_cast<double>(updates());
   kernel::AdamStep undecayed{.lr = learning_rate,
                              .beta1 = options_.beta1,
@@ -54,26 +57,30 @@ void Adam::update(double learning_rate, double grad_scale) {
   kernel::AdamStep decayed = undecayed;
   decayed.weight_decay = options_.weight_decay;
   struct Pointers {
-    float *p, *m, *v;
+    float* p;
     const float* g;
   };
   std::vector<Pointers> at;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const Tensor& grad = parameters[i].grad();
-    if (grad.defined()) {
-      at.push_back({parameters[i].mutable_value().data<float>(), first_[i].data<float>(), second_[i].data<float>(),
-                    grad.span<float>().data()});
-    } else {
-      at.push_back({});
-    }
+  for (Variable& parameter : parameters) {
+    const Tensor& grad = parameter.grad();
+    at.push_back(grad.defined() ? Pointers{parameter.mutable_value().data<float>(), grad.span<float>().data()}
+                                : Pointers{});
   }
+  constexpr int64_t block = 2048;  // whose moments stay in the first-level cache as floats
   parallel_for(static_cast<int64_t>(ranges_.size()), [&](int64_t i) {
     const auto& [parameter, begin, end] = ranges_[static_cast<size_t>(i)];
-    const auto& [p, m, v, g] = at[parameter];
+    const auto& [p, g] = at[parameter];
     if (!g) return;
     const bool decays = options_.decay_vectors || parameters[parameter].value().rank() >= 2;
-    kernel::kernels().rows.adam(p + begin, m + begin, v + begin, g + begin, end - begin,
-                                decays ? decayed : undecayed);
+    Moment &first = first_[parameter], &second = second_[parameter];
+    for (int64_t from = begin; from < end; from += block) {
+      const int64_t to = std::min(end, from + block);
+      Scratch scratch;
+      float *const m = first.read(from, to, scratch), *const v = second.read(from, to, scratch);
+      kernel::kernels().rows.adam(p + from, m, v, g + from, to - from, decays ? decayed : undecayed);
+      first.write(from, to, m, updates());
+      second.write(from, to, v, updates());
+    }
   });
 }
 

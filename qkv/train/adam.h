@@ -11,13 +11,14 @@
 //     adam.zero_grad();
 //
 // Only matrices decay; norms and biases (rank below 2) do so with decay_vectors. Its state: adam.first (m) and
-// adam.second (v) of every parameter.
+// adam.second (v) of every parameter, in f32 or bf16 (train/moment.h).
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "qkv/train/moment.h"
 #include "qkv/train/optimizer.h"
 #include "qkv/train/parameter_ranges.h"
 
@@ -27,6 +28,7 @@ struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;
   double weight_decay = 0.0;
   bool decay_vectors = false;
+  OptimizerStateFormat state = OptimizerStateFormat::f32;
 };
 
 class Adam final : public Optimizer {
@@ -35,15 +37,12 @@ class Adam final : public Optimizer {
   explicit Adam(std::vector<Variable> parameters, const AdamOptions& options = {});
 
   std::vector<OptimizerState> state() override;
-  // In the order of the parameters.
-  std::span<Tensor> first_moments() { return first_; }
-  std::span<Tensor> second_moments() { return second_; }
 
  private:
   void update(double learning_rate, double grad_scale) override;
 
   AdamOptions options_;
-  std::vector<Tensor> first_, second_;
+  std::vector<Moment> first_, second_;
   std::vector<ParameterRange> ranges_;
 };
 

@@ -156,8 +156,9 @@ void Checkpoint::load(Model& model, std::span<const OptimizerState> optimizer) c
   std::set<std::string> wanted;
   for_each_tensor(model, optimizer, [&](const std::string& name, const Tensor& to) {
     wanted.insert(name);
-    const std::string& type = file_.entry(name, to.shape()).dtype;
-    require<InputError>(type == "F32", name_, "tensor '{}' must be F32, got {}", name, type);
+    const std::string &type = file_.entry(name, to.shape()).dtype,
+                      expected = to.dtype() == DType::bf16 ? "BF16" : "F32";
+    require<InputError>(type == expected, name_, "tensor '{}' must be {}, got {}", name, expected, type);
   });
   for (const std::string& name : file_.names())
     require<InputError>(wanted.contains(name), name_, "tensor {} does not belong to this training",

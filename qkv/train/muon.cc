@@ -93,13 +93,14 @@ Muon::Muon(std::vector<Variable> parameters, const std::vector<bool>& is_hidden_
                       options.momentum);
   require<UsageError>(options.weight_decay >= 0 && std::isfinite(options.weight_decay), "Muon",
                       "weight decay must not be negative, got {}", options.weight_decay);
-  for (const size_t i : matrices_) momentum_.push_back(Tensor::zeros(parameters[i].shape()));
+  for (const size_t i : matrices_) momentum_.emplace_back(parameters[i].shape(), options_.adam.state);
 }
 
 std::vector<OptimizerState> Muon::state() {
   std::vector<OptimizerState> all = adam_.state();
   for (OptimizerState& state : all) state.parameter = others_[state.parameter];
-  for (size_t i = 0; i < matrices_.size(); ++i) all.push_back({"muon.momentum", matrices_[i], momentum_[i]});
+  for (size_t i = 0; i < matrices_.size(); ++i)
+    all.push_back({"muon.momentum", matrices_[i], momentum_[i].tensor()});
   std::stable_sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.parameter < y.parameter; });
   return all;
 }
@@ -113,8 +114,9 @@ void Muon::update(double learning_rate, double grad_scale) {
     Variable& parameter = parameters()[matrices_[i]];
     if (!parameter.grad().defined()) continue;
     const Tensor& g = parameter.grad();
-    add_scaled(scale, g, momentum, momentum_[i]);
-    Tensor u = momentum_[i].clone();
+    Tensor u = momentum_[i].numbers();
+    add_scaled(scale, g, momentum, u);
+    momentum_[i].replace(u, updates());
     add_scaled(scale, g, momentum, u);
     const auto longer = static_cast<double>(std::max(u.dim(0), u.dim(1)));
     const auto step = static_cast<float>(-learning_rate * 0.2 * std::sqrt(longer));

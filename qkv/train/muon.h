@@ -26,7 +26,7 @@ namespace qkv {
 struct MuonOptions {
   double momentum = 0.95;
   double weight_decay = 0.0;
-  AdamOptions adam = {};  // of the other parameters
+  AdamOptions adam = {};  // of the other parameters; its state is the format of the momentum too
 };
 
 class Muon final : public Optimizer {
@@ -42,7 +42,7 @@ class Muon final : public Optimizer {
 
   MuonOptions options_;
   std::vector<size_t> matrices_, others_;  // indices of parameters
-  std::vector<Tensor> momentum_;           // of matrices_
+  std::vector<Moment> momentum_;           // of matrices_
   Adam adam_;                              // of others_
 };
 

@@ -44,7 +44,8 @@ AdamOptions adam_options(const OptimizerOptions& options) {
   return {.beta1 = options.beta1,
           .beta2 = options.beta2,
           .eps = options.eps,
-          .weight_decay = options.kind == OptimizerKind::adam ? 0.0 : options.weight_decay};
+          .weight_decay = options.kind == OptimizerKind::adam ? 0.0 : options.weight_decay,
+          .state = options.state};
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 
 #include "qkv/autograd/variable.h"
 #include "qkv/base/names.h"
+#include "qkv/train/moment.h"
 
 namespace qkv {
 
@@ -39,7 +40,8 @@ constexpr bool is_elementwise(OptimizerKind kind) {
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adam;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;
-  double weight_decay = 0.01;  // of all but adam
+  double weight_decay = 0.01;                              // of all but adam
+  OptimizerStateFormat state = OptimizerStateFormat::f32;  // of the averages of adam, adamw and muon
 };
 
 // A tensor that an optimizer keeps for a parameter: moments, averages. A view: what is written to it is its next state.

@@ -106,6 +106,9 @@ void visit_update(Options& o, Visitor&& visitor) {
           "as if held in them, and saved as f32; int8 and q4_0 lose less quality after a short training with init"},
       o.weights, fixed);
   visitor(Setting{"optimizer", "", "optimizer"}, o.optimizer, fixed);
+  visitor(Setting{"optimizer-state", "",
+                  "numbers of the averages that adam, adamw and muon keep; bf16 is rounded at random"},
+          o.optimizer_state, fixed);
   visitor(Setting{"beta1", "RATE", "Adam: decay rate of the first moment", below_one}, o.beta1, fixed);
   visitor(Setting{"beta2", "RATE", "Adam: decay rate of the second moment", below_one}, o.beta2, fixed);
   visitor(Setting{"eps", "NUMBER", "Adam: epsilon added to the square root of the second moment", not_negative},

@@ -188,7 +188,12 @@ TokenizerOptions TrainOptions::tokenizer_options() const {
 }
 
 OptimizerOptions TrainOptions::optimizer_options() const {
-  return {.kind = optimizer, .beta1 = beta1, .beta2 = beta2, .eps = eps, .weight_decay = weight_decay};
+  return {.kind = optimizer,
+          .beta1 = beta1,
+          .beta2 = beta2,
+          .eps = eps,
+          .weight_decay = weight_decay,
+          .state = optimizer_state};
 }
 
 int64_t TrainOptions::warmup_updates(int64_t last_update) const {

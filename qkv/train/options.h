@@ -80,6 +80,7 @@ struct TrainOptions {
   // What the model is to be held in, which products and validation then use (op/weight.h); what is saved is f32.
   WeightFormat weights = WeightFormat::f32;
   OptimizerKind optimizer = OptimizerKind::adam;
+  OptimizerStateFormat optimizer_state = OptimizerStateFormat::f32;
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-9;
   double weight_decay = 0.01;  // of adamw
   ScheduleKind schedule = ScheduleKind::linear;

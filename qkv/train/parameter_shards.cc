@@ -29,15 +29,24 @@ Variable view_of(Variable parameter, const ParameterRange& range) {
   return Variable(part.reshape(shape), {.requires_grad = true});
 }
 
+// Between ranks all states are floats, which hold those in bf16 without loss.
+void copy_numbers(const Tensor& from, float* to) {
+  const Tensor numbers = from.to(DType::f32);
+  std::copy_n(numbers.data<float>(), numbers.numel(), to);
+}
+void copy_numbers(const float* from, Tensor to) {
+  Tensor numbers = Tensor::empty(to.shape());
+  std::copy_n(from, numbers.numel(), numbers.data<float>());
+  to.copy_from(numbers.to(to.dtype()));
+}
+
 // The state of kind `kind` of all parameters, one after the other.
 template <class Copy>
 void for_each_part(const std::vector<OptimizerState>& state, size_t kind, size_t kinds, Copy copy) {
   size_t at = 0;
   for (size_t i = kind; i < state.size(); i += kinds) {
-    Tensor value = state[i].value;
-    const std::span<float> part = value.span<float>();
-    copy(part, at);
-    at += part.size();
+    copy(state[i].value, at);
+    at += static_cast<size_t>(state[i].value.numel());
   }
 }
 
@@ -104,7 +113,9 @@ std::vector<OptimizerState> ParameterShards::blank_state(const std::vector<Optim
   if (c_.rank() > 0) return whole;
   for (size_t i = 0; i < parameters_.size(); ++i)
     for (size_t kind = 0; kind < kinds(own); ++kind)
-      whole.push_back({.name = own[kind].name, .parameter = i, .value = Tensor::zeros(parameters_[i].shape())});
+      whole.push_back({.name = own[kind].name,
+                       .parameter = i,
+                       .value = Tensor::zeros(parameters_[i].shape(), own[kind].value.dtype())});
   return whole;
 }
 
@@ -114,18 +125,14 @@ std::vector<OptimizerState> ParameterShards::collect(const std::vector<Optimizer
   std::vector<float> flat(
       static_cast<size_t>(c_.rank() == 0 ? size_ : shards_[static_cast<size_t>(c_.rank())].size()));
   for (size_t kind = 0; kind < kinds; ++kind) {
-    for_each_part(own, kind, kinds, [&](std::span<float> part, size_t at) {
-      std::copy(part.begin(), part.end(), flat.begin() + static_cast<ptrdiff_t>(at));
-    });
+    for_each_part(own, kind, kinds, [&](const Tensor& part, size_t at) { copy_numbers(part, &flat[at]); });
     if (c_.rank() > 0) {
       c_.send(0, bytes_of(flat));
       continue;
     }
     for (int rank = 1; rank < c_.size(); ++rank)
       if (const auto part = shard(flat, rank); !part.empty()) c_.receive(rank, writable_bytes_of(part));
-    for_each_part(whole, kind, kinds, [&](std::span<float> part, size_t at) {
-      std::copy_n(flat.begin() + static_cast<ptrdiff_t>(at), part.size(), part.begin());
-    });
+    for_each_part(whole, kind, kinds, [&](const Tensor& part, size_t at) { copy_numbers(&flat[at], part); });
   }
   return whole;
 }
@@ -136,17 +143,13 @@ void ParameterShards::distribute(const std::vector<OptimizerState>& whole, const
       static_cast<size_t>(c_.rank() == 0 ? size_ : shards_[static_cast<size_t>(c_.rank())].size()));
   for (size_t kind = 0; kind < kinds; ++kind) {
     if (c_.rank() == 0) {
-      for_each_part(whole, kind, kinds, [&](std::span<float> part, size_t at) {
-        std::copy(part.begin(), part.end(), flat.begin() + static_cast<ptrdiff_t>(at));
-      });
+      for_each_part(whole, kind, kinds, [&](const Tensor& part, size_t at) { copy_numbers(part, &flat[at]); });
       for (int rank = 1; rank < c_.size(); ++rank)
         if (const auto part = shard(flat, rank); !part.empty()) c_.send(rank, bytes_of(part));
     } else {
       c_.receive(0, writable_bytes_of(flat));
     }
-    for_each_part(own, kind, kinds, [&](std::span<float> part, size_t at) {
-      std::copy_n(flat.begin() + static_cast<ptrdiff_t>(at), part.size(), part.begin());
-    });
+    for_each_part(own, kind, kinds, [&](const Tensor& part, size_t at) { copy_numbers(&flat[at], part); });
   }
 }
 

@@ -26,6 +26,13 @@ std::vector<double> doubles_of(std::span<const std::byte> bytes) {
   return numbers;
 }
 
+void broadcast_numbers(Communicator& c, Tensor numbers) {
+  if (numbers.dtype() == DType::bf16)
+    c.broadcast(0, writable_bytes_of(numbers.span<bfloat16>()));
+  else
+    c.broadcast(0, writable_bytes_of(numbers.span<float>()));
+}
+
 template <class T>
 T broadcast_value(Communicator& c, T value) {
   c.broadcast(0, writable_bytes_of(std::span(&value, 1)));
@@ -205,14 +212,13 @@ void Update::begin(int64_t updates, const std::vector<OptimizerState>& loaded) {
   optimizer_->set_updates(broadcast_value(c_, updates));
   if (c_.size() == 1) return;
   task_.seek(broadcast_value(c_, task_.position()));
-  for (Variable& parameter : parameters_)
-    c_.broadcast(0, writable_bytes_of(parameter.mutable_value().span<float>()));
+  for (Variable& parameter : parameters_) broadcast_numbers(c_, parameter.mutable_value());
   const bool is_loaded = broadcast_value(c_, !loaded.empty());
   if (!is_loaded) return;
   if (shards_) {
     shards_->distribute(loaded, optimizer_->state());
   } else {
-    for (OptimizerState& state : optimizer_->state()) c_.broadcast(0, writable_bytes_of(state.value.span<float>()));
+    for (OptimizerState& state : optimizer_->state()) broadcast_numbers(c_, state.value);
   }
 }
 

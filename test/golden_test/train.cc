@@ -101,8 +101,8 @@ void adam_case(Case& c) {
     out.select(0, n).copy_from(p.value());
   }
   c.compare("out", out);
-  c.compare_each("m", adam.first_moments()[0]);
-  c.compare_each("v", adam.second_moments()[0]);
+  c.compare_each("m", adam.state()[0].value);
+  c.compare_each("v", adam.state()[1].value);
 }
 
 void clip_case(Case& c) {

@@ -72,6 +72,46 @@ void adam(float* p, float* m, float* v, const float* g, int64_t n, const AdamSte
   });
 }
 
+namespace {
+
+// The upper half of the bits, after a hash of them and of the key was added to the lower half.
+template <class Bits>
+QKV_INLINE Bits rounded_up_at_random(Bits bits, uint32_t key) {
+  Bits hash = (bits ^ key) * 0x9E3779B1u;
+  hash = (hash ^ (hash >> 15)) * 0x85EBCA77u;
+  hash = (hash ^ (hash >> 13)) * 0xC2B2AE3Du;
+  return (bits + (hash >> 16)) >> 16;
+}
+
+template <class Bits>
+QKV_INLINE Bits rounded_to_nearest(Bits bits) {
+  const Bits even = (bits + (0x7fffu + ((bits >> 16) & 1u))) >> 16, quiet_nan = (bits >> 16) | 0x40u;
+  return (bits & 0x7fffffffu) > 0x7f800000u ? quiet_nan : even;
+}
+
+// The bits of numbers, shortened to those of bf16 by `shorten`.
+template <class Shorten>
+QKV_INLINE void each_shortened(const float* x, int64_t n, uint16_t* to, Shorten shorten) {
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    *reinterpret_cast<vs_unaligned*>(to + i) =
+        __builtin_convertvector(shorten(reinterpret_cast<vu>(load(x + i))), vs);
+  for (; i < n; ++i) to[i] = static_cast<uint16_t>(shorten(__builtin_bit_cast(uint32_t, x[i])));
+}
+
+}  // namespace
+
+void round_to_nearest(const float* x, int64_t n, uint16_t* to) {
+  each_shortened(x, n, to, [](auto bits) { return rounded_to_nearest(bits); });
+}
+void round_stochastically(const float* x, int64_t n, uint32_t key, uint16_t* to) {
+  each_shortened(x, n, to, [key](auto bits) { return rounded_up_at_random(bits, key); });
+}
+
+void widen(const uint16_t* x, int64_t n, float* to) {
+  each(n, [&](auto at, int64_t i) { at.put(to + i, at(x + i)); });
+}
+
 template <int vectors>
 QKV_INLINE bool all_at_most(const float* x, vf threshold) {
   vi at_most = load(x) <= threshold;  // not for NaN
