@@ -9,9 +9,10 @@ import sys
 
 import diagrams_of_attention
 import diagrams_of_models
+import diagrams_of_patterns
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "picture"
-DIAGRAMS = diagrams_of_attention.DIAGRAMS | diagrams_of_models.DIAGRAMS
+DIAGRAMS = diagrams_of_attention.DIAGRAMS | diagrams_of_patterns.DIAGRAMS | diagrams_of_models.DIAGRAMS
 
 
 def main():
