@@ -57,6 +57,7 @@ class Site:
             cpp_reference.pages(ROOT) | python_reference.pages(ROOT) | command_reference.pages(build / "cli" / "qkv")
         )
         self.broken = []
+        self.learn = self.order("doc/learn/README.md") if "doc/learn/README.md" in self.files else []
 
     def write(self, path, text):
         (self.output / path).parent.mkdir(parents=True, exist_ok=True)
@@ -101,6 +102,8 @@ class Site:
             page = min(self.pages - done)
             done.add(page)
             text = self.with_links(page, (ROOT / page).read_text())
+            if page in self.learn:
+                text += f'\n<p><a href="notebook/{pathlib.PurePath(page).stem}.ipynb">This chapter as a notebook</a></p>\n'
             listed = page.startswith("doc/") or page in PROJECT
             self.write(page, text if listed else f"---\norphan: true\n---\n{text}")
         for file in self.files:
@@ -144,12 +147,11 @@ class Site:
     def write_indexes(self):
         guides = [f"doc/{name}.md" for name in GUIDES]
         mechanisms = [p for p in self.order("doc/README.md") if p not in guides and p != "doc/glossary.md"]
-        learn = self.order("doc/learn/README.md") if "doc/learn/README.md" in self.files else []
         rest = {p for p in self.files if re.fullmatch(r"doc/\w+\.md", p)} - {*guides, *mechanisms}
         mechanisms += sorted(rest - {"doc/README.md", "doc/glossary.md"})
         self.append_toctree("doc/README.md", mechanisms)
-        if learn:
-            self.append_toctree("doc/learn/README.md", learn)
+        if self.learn:
+            self.append_toctree("doc/learn/README.md", self.learn)
         self.write("guides.md", "# Guides\n\n" + self.toctree(guides, hidden=False))
         parts = {"cpp": "C++", "python": "Python", "command": "The command"}
         for part, title in parts.items():
@@ -168,7 +170,7 @@ class Site:
         index = (pathlib.Path(__file__).parent / "text" / "index.md").read_text()
         reference = [f"reference/{part}/index.md" for part in parts] + ["doc/glossary.md"]
         captions = {
-            "Learn": ["doc/learn/README.md"] if learn else [],
+            "Learn": ["doc/learn/README.md"] if self.learn else [],
             "Mechanisms": ["doc/README.md", "guides.md"],
             "Reference": reference,
             "Project": ["project.md"],
