@@ -147,6 +147,21 @@ WIDGETS = {
         get("visible").value = 2; get("visible").dispatchEvent(new Event("input"));
         for (let i = 0; i < 4; ++i) get("step").click();
         check(get("steps").textContent.includes("skipped"), "masked tiles are skipped");""",
+    "translation": """
+        const type = (text) => { get("sentence").value = text; get("sentence").dispatchEvent(new Event("input")); };
+        check(get("out").textContent === "2026-11-20", "the first date is translated");
+        type("1. M\\u00e4rz 1984");
+        check(get("out").textContent === "1984-03-01", "a typed date is translated: " + get("out").textContent);
+        const columns = get("map").children[0].children;
+        check(get("map").children.length === 13 && columns.length === 15, "a row for each token");
+        const before = get("row").textContent;
+        get("map").children[2].dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown", bubbles: true}));
+        const after = get("row").textContent;
+        check(after !== before && after.includes(" looks at "), "an arrow key moves the row");
+        get("part").value = "encoder"; get("part").dispatchEvent(new Event("input"));
+        check(get("map").children.length === 15, "encoder self-attention is square");
+        type("5 % 2001");
+        check(get("note").textContent.endsWith("%"), "an unknown character is named");""",
 }
 
 
