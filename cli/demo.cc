@@ -113,7 +113,7 @@ struct DemoCommand {
     const std::string& shown = data.examples[1];  // short enough for the labels of the static picture
     const Inspection inspection = model->inspect(shown);
     const bool language_model = is_language_model(architecture);
-    const Picture picture = picture_of(inspection, language_model ? inspection.text : shown);
+    const Picture picture = picture_of(inspection, {.title = language_model ? inspection.text : shown});
     picture.save(home / "attention.html");
     picture.save(home / "attention.svg");
     print_next(home, *model, data);

@@ -8,11 +8,11 @@
 #include "cli/distinct_lines.h"
 #include "cli/line_job.h"
 #include "cli/model_folder.h"
-#include "cli/npy.h"
 #include "cli/shards.h"
 #include "cli/text_input.h"
 #include "qkv/base/threads.h"
 #include "qkv/pipeline/embedder.h"
+#include "qkv/pipeline/npy.h"
 #include "qkv/tensor/safetensors.h"
 
 namespace qkv::cli {
@@ -80,7 +80,10 @@ struct EmbedCommand {
     };
     const int code = job.run([&] {
       job.answer<std::string>(lines, answer);
-      if (format == VectorFormat::npy) job.print(npy_file(all, embedder.vector_width(options)));
+      if (format == VectorFormat::npy) {
+        const int64_t columns = embedder.vector_width(options);
+        job.print(npy_file(all, {std::ssize(all) / columns, columns}));
+      }
     });
     const int64_t W = embedder.vector_width(options);
     if (code == 0 && whole) save_safetensors(output, {{"embeddings", Tensor::from(all, {std::ssize(all) / W, W})}});

@@ -4,6 +4,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/names.h"
+#include "qkv/interpret/rollout.h"
 
 namespace qkv::cli {
 
@@ -21,9 +22,19 @@ int64_t group_of(const Inspection& inspection, AttentionUse use) {
   return found - all.begin();
 }
 
+// Of a self-attention, as one head.
+AttentionGroup rollout_group(const AttentionMaps& maps) {
+  const Tensor shares = attention_rollout(maps.layers);
+  return {.title = "rollout of " + maps.title,
+          .layers = {shares.reshape({1, shares.dim(0), shares.dim(1)})},
+          .rows = maps.rows,
+          .columns = maps.columns,
+          .caption = maps.caption};
+}
+
 }  // namespace
 
-Picture picture_of(const Inspection& inspection, const std::string& sentence, std::optional<AttentionUse> use) {
+Picture picture_of(const Inspection& inspection, const InspectionPicture& how) {
   std::vector<AttentionGroup> groups;
   for (const AttentionMaps& maps : inspection.attention)
     groups.push_back({.title = maps.title,
@@ -32,12 +43,15 @@ Picture picture_of(const Inspection& inspection, const std::string& sentence, st
                       .columns = maps.columns,
                       .caption = maps.caption});
   const bool translated = inspection.attention.back().use == AttentionUse::cross;
-  AttentionPictureOptions options = {.title = sentence, .metadata = {{translated ? "source" : "text", sentence}}};
-  if (translated || inspection.text != sentence) {
+  AttentionPictureOptions options = {.title = how.title, .metadata = {{translated ? "source" : "text", how.title}}};
+  options.selected_group = how.opens_with ? group_of(inspection, *how.opens_with) : std::ssize(groups) - 1;
+  for (const AttentionMaps& maps : inspection.attention)
+    if (how.rollout && maps.use != AttentionUse::cross) groups.push_back(rollout_group(maps));
+  if (inspection.tokens.empty()) return attention_picture(groups, options);
+  if (translated || inspection.text != how.title) {
     options.title += "  \u2192  " + inspection.text;
     options.metadata.emplace_back(translated ? "translation" : "filled", inspection.text);
   }
-  if (use) options.selected_group = group_of(inspection, *use);
   options.metadata.emplace_back("log-probability", fmt::format("{:.4f}", inspection.log_probability));
   return attention_picture(groups, options);
 }

@@ -10,8 +10,12 @@
 
 namespace qkv::cli {
 
-// All layers and heads.
-// The page opens with the last group, or with that of `use`; UsageError if the model has no such attention.
-Picture picture_of(const Inspection& inspection, const std::string& sentence, std::optional<AttentionUse> use = {});
+struct InspectionPicture {
+  std::string title;                            // the sentence
+  std::optional<AttentionUse> opens_with = {};  // of a page; none: the last group
+  bool rollout = false;                         // a group more for each self-attention (interpret/rollout.h)
+};
+// All layers and heads. UsageError if the model has no such attention.
+Picture picture_of(const Inspection& inspection, const InspectionPicture& how);
 
 }  // namespace qkv::cli

@@ -18,7 +18,7 @@ from ._core import instruction_set, set_threads, threads, version as _version
 from ._embedder import Embedder
 from ._evaluation import Evaluation, LengthBucket, MetricResult, SentenceScores, SystemResult, evaluate
 from ._generator import GeneratedText, GeneratedTexts, Generator, TextGeneration, TextScore
-from ._inspection import AttentionMaps, Inspection
+from ._inspection import AblatedHeads, Ablation, AttentionMaps, Inspection, attention_rollout, pattern_strengths
 from ._layer import AttentionCache, MultiHeadAttention, describe_layer
 from ._mask_filler import FilledText, MaskCandidate, MaskFiller
 from ._mask_mod import mask_mod
@@ -112,6 +112,8 @@ from ._translator import Candidate, PairScore, Translation, Translator
 __version__ = _version()
 
 __all__ = [
+    "AblatedHeads",
+    "Ablation",
     "AttentionCache",
     "AttentionMaps",
     "BleuScore",
@@ -162,6 +164,7 @@ __all__ = [
     "attention",
     "attention_backward",
     "attention_packed",
+    "attention_rollout",
     "bias",
     "bigbird",
     "bigbird_table",
@@ -204,6 +207,7 @@ __all__ = [
     "multi_token_attention",
     "normalize_heads",
     "padding",
+    "pattern_strengths",
     "plot",
     "prefix",
     "relative_bias",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _core
 from ._described import add_options
-from ._inspection import Inspection, inspection_of
+from ._inspection import Ablation, AttentionMaps, Inspection, ablation_of, inspection_of, list_of
 from ._model_folder import CacheFormat, model_folder
 from ._options import GenerateTextOptions, Precision, ScoreTextOptions, WeightFormat
 
@@ -260,12 +260,26 @@ class Generator:
         tokens = sum(len(s.tokens) for s in scores)
         return math.exp(-sum(s.log_probability for s in scores) / tokens) if tokens else 1.0
 
-    def inspect(self, text: str) -> Inspection:
+    def inspect(self, text: str, *, ablate: str | Iterable[str] = ()) -> Inspection:
         """The attention weights of every layer and head for a text, which is read as it is.
 
         Row t has the weights with which token t was predicted, columns are the tokens that were read before it.
+        ablate: heads whose outputs are zero meanwhile, named as for ablate().
         """
-        return inspection_of(text, self._generator.inspect(text))
+        return inspection_of(text, self._generator.inspect(text, list_of(ablate)))
+
+    def repeated_tokens(self, *, length: int = 0, seed: int = 1) -> AttentionMaps:
+        """The attention to random tokens that are read twice, where induction heads find what follows; length: of a
+        copy, 0: 50, or as many as the model has positions for."""
+        return AttentionMaps(*self._generator.repeated_tokens(length, seed))
+
+    def ablate(self, heads: str | Iterable[str], texts: Iterable[str]) -> Ablation:
+        """The loss on texts without some heads, whose outputs are replaced by zero.
+
+        heads: "decoder.3.self.5", "decoder.3.self" for all heads of a layer, several joined by commas for all of
+        them together; "all" for every head, "layers" for every layer in turn; or a list of these, in turn.
+        """
+        return ablation_of(self._generator.ablate(list_of(heads), list_of(texts)))
 
     @property
     def config(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _core
 from ._described import add_options
-from ._inspection import Inspection, inspection_of
+from ._inspection import Inspection, inspection_of, list_of
 from ._model_folder import model_folder
 from ._options import FillMaskOptions, Precision, WeightFormat
 
@@ -98,9 +98,10 @@ class MaskFiller:
             out.append(FilledText(text, probability, source, candidates, found, truncated))
         return out[0] if isinstance(texts, str) else out
 
-    def inspect(self, text: str, *, marker: str = "[MASK]") -> Inspection:
-        """The attention weights of every layer and head for a text; masks are filled by the most likely tokens."""
-        return inspection_of(text, self._filler.inspect(text, marker))
+    def inspect(self, text: str, *, marker: str = "[MASK]", ablate: str | Iterable[str] = ()) -> Inspection:
+        """The attention weights of every layer and head for a text; masks are filled by the most likely tokens.
+        ablate: heads whose outputs are zero meanwhile, "encoder.3.self.5"."""
+        return inspection_of(text, self._filler.inspect(text, marker, list_of(ablate)))
 
     @property
     def config(self) -> dict[str, Any]:

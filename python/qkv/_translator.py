@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _core, _options
 from ._described import add_options
-from ._inspection import Inspection, inspection_of
+from ._inspection import Ablation, Inspection, ablation_of, inspection_of, list_of
 from ._model_folder import CacheFormat, model_folder
 from ._options import Precision, WeightFormat
 from ._picture import Picture, heatmap
@@ -207,10 +207,29 @@ class Translator:
         """Log-probabilities of given translations: log p(target given source) of each sentence pair."""
         return [PairScore(*s) for s in self._translator.score(list(sources), list(targets), dict(options))]
 
-    def inspect(self, sentence: str, target: str | None = None, *, beam: int | None = None) -> Inspection:
+    def inspect(
+        self,
+        sentence: str,
+        target: str | None = None,
+        *,
+        beam: int | None = None,
+        ablate: str | Iterable[str] = (),
+    ) -> Inspection:
         """The attention weights of every layer and head: for a given target, or for the model's translation, found
-        as translate() finds it."""
-        return inspection_of(sentence, self._translator.inspect(sentence, target, {"beam": beam}))
+        as translate() finds it. ablate: heads whose outputs are zero meanwhile, named as for ablate()."""
+        return inspection_of(sentence, self._translator.inspect(sentence, target, list_of(ablate), {"beam": beam}))
+
+    def ablate(
+        self, heads: str | Iterable[str], sources: Iterable[str], references: Iterable[str], *, bleu: bool = True
+    ) -> Ablation:
+        """The loss and BLEU on a test set without some heads, whose outputs are replaced by zero.
+
+        heads: "decoder.3.cross.5", "decoder.3.cross" for all heads of a layer, several joined by commas for all of
+        them together; "all" for every head, "layers" for every layer in turn; or a list of these, in their order.
+        Layers and heads are counted from 0; stacks and attentions are encoder.self, decoder.self and decoder.cross.
+        bleu=False: do not translate, which takes most of the time.
+        """
+        return ablation_of(self._translator.ablate(list_of(heads), list(sources), list(references), bleu))
 
     @property
     def config(self) -> dict[str, Any]:

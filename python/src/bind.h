@@ -25,6 +25,7 @@ void bind_metrics(nb::module_& m);
 void bind_evaluation(nb::module_& m);
 void bind_tokenizer(nb::module_& m);
 void bind_picture(nb::module_& m);
+void bind_inspection(nb::module_& m);
 void bind_translator(nb::module_& m);
 void bind_generator(nb::module_& m);
 void bind_embedder(nb::module_& m);

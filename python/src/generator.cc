@@ -11,6 +11,7 @@
 #include "python/src/text.h"
 #include "qkv/base/json.h"
 #include "qkv/decode/option_table.h"
+#include "qkv/interpret/repeated_tokens.h"
 #include "qkv/model/describe.h"
 #include "qkv/model/model_file.h"
 #include "qkv/pipeline/generation_config.h"
@@ -92,14 +93,35 @@ nb::list score(const Generator& generator, nb::list texts, const nb::dict& given
   return out;
 }
 
-nb::tuple inspect_text(const Generator& generator, nb::handle text) {
+nb::tuple inspect_text(const Generator& generator, nb::handle text, nb::list ablate) {
   const std::string line = string_of(text, "inspect");
+  const HeadAblation without(heads_of(ablate, generator.model().config(), "inspect: ablate"));
   Inspection seen;
   {
     const nb::gil_scoped_release unlocked;
     seen = inspect(generator, line);
   }
   return inspection_tuple(seen);
+}
+
+nb::tuple inspect_repeated(const Generator& generator, int64_t length, uint64_t seed) {
+  AttentionMaps maps;
+  {
+    const nb::gil_scoped_release unlocked;
+    maps = repeated_tokens(generator, {.length = length, .seed = seed});
+  }
+  return maps_tuple(maps);
+}
+
+nb::tuple ablate_texts(const Generator& generator, nb::list heads, nb::list texts) {
+  const std::vector<NamedHeads> groups = groups_of(heads, generator.model().config(), "ablate: heads");
+  const std::vector<std::string> lines = strings_of(texts, "ablate: texts");
+  Ablation found;
+  {
+    const nb::gil_scoped_release unlocked;
+    found = ablate(generator, lines, groups, {}, [](int64_t) { check_signals(); });
+  }
+  return ablation_tuple(found);
 }
 
 }  // namespace
@@ -140,7 +162,9 @@ void bind_generator(nb::module_& m) {
            })
       .def("set_draft", &Generator::set_draft)
       .def("score", &score)
-      .def("inspect", &inspect_text, "text"_a)
+      .def("inspect", &inspect_text, "text"_a, "ablate"_a)
+      .def("repeated_tokens", &inspect_repeated)
+      .def("ablate", &ablate_texts)
       .def("config", [](const Generator& g) { return to_json(g.model().config()); })
       .def("describe",
            [](const Generator& g) { return describe(g.model().config(), {.weights = held_weights(g.model())}); });

@@ -43,8 +43,9 @@ nb::list fill(const MaskFiller& filler, nb::list texts, const nb::dict& given) {
   return out;
 }
 
-nb::tuple inspect_masked(const MaskFiller& filler, nb::handle text, nb::handle marker) {
+nb::tuple inspect_masked(const MaskFiller& filler, nb::handle text, nb::handle marker, nb::list ablate) {
   const std::string line = string_of(text, "inspect"), mark = string_of(marker, "inspect: marker");
+  const HeadAblation without(heads_of(ablate, filler.model().config(), "inspect: ablate"));
   Inspection seen;
   {
     const nb::gil_scoped_release unlocked;
@@ -68,7 +69,7 @@ void bind_mask_filler(nb::module_& m) {
           },
           "folder"_a, "weights"_a.none(), "map"_a, "precision"_a)
       .def("fill", &fill)
-      .def("inspect", &inspect_masked, "text"_a, "marker"_a)
+      .def("inspect", &inspect_masked, "text"_a, "marker"_a, "ablate"_a)
       .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })
       .def("describe",
            [](const MaskFiller& f) { return describe(f.model().config(), {.weights = held_weights(f.model())}); });

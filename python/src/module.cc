@@ -24,6 +24,7 @@ NB_MODULE(_core, m) {
   python::bind_evaluation(m);
   python::bind_tokenizer(m);
   python::bind_picture(m);
+  python::bind_inspection(m);
   python::bind_translator(m);
   python::bind_generator(m);
   python::bind_embedder(m);

@@ -70,16 +70,30 @@ nb::list score(const Translator& translator, nb::list sources, nb::list targets,
   return out;
 }
 
-nb::tuple inspect(const Translator& translator, nb::handle sentence, nb::handle target, const nb::dict& given) {
+nb::tuple inspect(const Translator& translator, nb::handle sentence, nb::handle target, nb::list ablate,
+                  const nb::dict& given) {
   InspectOptions how{.translate = options_of(translator, given, "Translator.inspect")};
   if (!target.is_none()) how.target = string_of(target, "inspect: target");
   const std::string line = string_of(sentence, "inspect");
+  const HeadAblation without(heads_of(ablate, translator.model().config(), "inspect: ablate"));
   Inspection e;
   {
     const nb::gil_scoped_release unlocked;
     e = inspect(translator, line, how);
   }
   return inspection_tuple(e);
+}
+
+nb::tuple ablate(const Translator& translator, nb::list heads, nb::list sources, nb::list references, bool bleu) {
+  const std::vector<NamedHeads> groups = groups_of(heads, translator.model().config(), "ablate: heads");
+  const std::vector<std::string> from = strings_of(sources, "ablate: sources"),
+                                 to = strings_of(references, "ablate: references");
+  Ablation found;
+  {
+    const nb::gil_scoped_release unlocked;
+    found = ablate(translator, from, to, groups, {.bleu = bleu}, [](int64_t) { check_signals(); });
+  }
+  return ablation_tuple(found);
 }
 
 }  // namespace
@@ -101,7 +115,8 @@ void bind_translator(nb::module_& m) {
           "folder"_a, "weights"_a.none(), "map"_a, "precision"_a, "cache"_a, "shortlist"_a.none())
       .def("translate", &translate)
       .def("score", &score)
-      .def("inspect", &inspect, nb::arg(), nb::arg().none(), nb::arg())
+      .def("inspect", &inspect, nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
+      .def("ablate", &ablate)
       .def("config", [](const Translator& t) { return to_json(t.model().config()); })
       .def("describe",
            [](const Translator& t) { return describe(t.model().config(), {.weights = held_weights(t.model())}); });

@@ -25,6 +25,13 @@ files = [
     "pipeline/mask_filler.h",
     "pipeline/text_generation.h",
     "pipeline/translator.h",
+    "interpret/ablation.h",
+    "interpret/head_names.h",
+    "interpret/head_patterns.h",
+    "interpret/head_table.h",
+    "interpret/repeated_tokens.h",
+    "interpret/rollout.h",
+    "interpret/weights_file.h",
     "layer/attention_cache.h",
     "layer/multi_head_attention.h",
     "metric/bleu.h",
@@ -46,6 +53,8 @@ files = [
     "train/trainer.h",
 ]
 elsewhere = {  # C++ -> where Python has it
+    "ablate": "Translator",  # .ablate()
+    "ablation_table": "Ablation",
     "attention_forward": "attention_backward",  # which runs it, unless it is given
     "attention_plan": "explain",
     "attention_picture": "Inspection",  # .heatmap()
@@ -54,9 +63,15 @@ elsewhere = {  # C++ -> where Python has it
     "attention_of_worst": "Evaluation",  # .save()
     "confidence_of": "Confidence",
     "evaluation_page": "Evaluation",  # .html()
+    "head_json": "AttentionMaps",  # .pattern_strengths()
+    "head_patterns": "pattern_strengths",
+    "head_table": "AttentionMaps",
+    "heads_named": "Translator",  # .ablate()
     "heatmaps": "heatmap",  # of a dict
     "inspect": "Translator",  # .inspect()
     "inspection_limit": "Translator",  # what .inspect() reads at most
+    "repeated_tokens": "Generator",  # .repeated_tokens()
+    "save_weights": "Inspection",  # .save()
     "multi_token_attention_with_weights": "multi_token_attention",  # return_weights=True
     "length_json": "Evaluation",  # .by_length()
     "length_table": "Evaluation",
@@ -73,6 +88,9 @@ elsewhere = {  # C++ -> where Python has it
     "SystemOutput": "evaluate",  # a dict
     "AttentionGroup": "Inspection",  # .heatmap()
     "AttentionPlan": "explain",
+    "HeadPattern": "pattern_strengths",
+    "HeadPatterns": "pattern_strengths",
+    "NamedHeads": "Translator",
     "Candidate": "explain",
     "bleu_of": "bleu",  # samples=, for .confidence
     "bleu_statistics": "bleu",
@@ -90,6 +108,7 @@ elsewhere = {  # C++ -> where Python has it
 }
 not_for_users = set(  # for mechanisms written in C++, or options structs that are keyword arguments in Python
     """
+    attention_heads is_weights_file name_of
     AttentionCall AttentionForward AttentionGradients AttentionShape AttentionVariableResult AttentionVariables
     BigBird BlockMap BlockOperand DistanceBias DotProductScore Dual EncodedPrompt KeyOperand KeyRange MappedMask
     Mask MaskAxes MaskPtr Modifier Normalizer QueryBlock RelativeBuckets Reweigher Score ScoreGradients

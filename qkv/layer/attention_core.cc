@@ -3,6 +3,7 @@
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/base/error.h"
+#include "qkv/layer/head_ablation.h"
 
 namespace qkv {
 namespace {
@@ -118,7 +119,7 @@ Variable AttentionCore::attend(const Heads& heads, const Call& call, Pass& pass)
     const bool average = log->mean_over_heads && result.weights.rank() == 4;
     log->entries.push_back({source_, average ? mean_over_heads(result.weights) : result.weights});
   }
-  return result.out;
+  return without_ablated(result.out, source_.use, source_.layer);
 }
 
 Variable AttentionCore::extend(const Heads& heads, const Sources& sources, AttentionCache& cache,
@@ -130,7 +131,7 @@ Variable AttentionCore::extend(const Heads& heads, const Sources& sources, Atten
     Variable y = part->as<ReplacesAttention>()->extend(
         *part, {.q = heads.q, .k = heads.k, .v = heads.v, .mask = causal() & call_options().mask}, cache);
     cache.advance(length);
-    return y;
+    return without_ablated(y, source_.use, source_.layer);
   }
   cache.keys.append(heads.k.value(), heads.v.value());
   cache.advance(length);

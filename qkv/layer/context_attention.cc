@@ -6,6 +6,7 @@
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
 #include "qkv/layer/attention_variant_text.h"
+#include "qkv/layer/head_ablation.h"
 #include "qkv/op/concatenate.h"
 #include "qkv/op/shape.h"
 
@@ -93,7 +94,8 @@ ContextAttention::Result ContextAttention::attend(const Variable& states, const 
     result = attention_with_weights(q, memory.keys, memory.values, options);
   else
     result.out = attention(q, memory.keys, memory.values, options);
-  return {reshape(result.out, {R, options_.encoder_width}), result.weights};
+  const Variable context = without_ablated(result.out, source.use, source.layer);
+  return {reshape(context, {R, options_.encoder_width}), result.weights};
 }
 
 void ContextAttention::list(ModuleContents& contents) const {

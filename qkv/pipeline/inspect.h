@@ -34,20 +34,20 @@ constexpr auto names_of(AttentionUse) {
 
 struct AttentionMaps {
   AttentionUse use = AttentionUse::encoder;
-  std::string title;                       // "encoder self-attention"
-  std::vector<Tensor> layers;              // (H,T,S) each, from the first layer
-  std::vector<std::string> rows, columns;  // T and S tokens
-  std::string caption = {};                // what they are, where that is not plain
+  std::string title = {};                            // "encoder self-attention"
+  std::vector<Tensor> layers = {};                   // (H,T,S) each, from the first layer
+  std::vector<std::string> rows = {}, columns = {};  // T and S tokens
+  std::string caption = {};                          // what they are, where that is not plain
 };
 
 struct Inspection {
-  std::string text;                            // the translation, or the text, its masks filled
-  double log_probability = 0;                  // of the translation or text and its eos; of what fills the masks
-  std::vector<float> token_log_probabilities;  // of each token, eos last; none of a masked model
-  std::vector<std::string> tokens;             // of the translation or text, eos last
-  bool truncated = false;                      // a side was longer than the limit and was cut
-  std::vector<AttentionMaps>
-      attention;  // encoder self-attention, decoder self-attention, cross-attention, as far as the model has them
+  std::string text = {};       // the translation, or the text, its masks filled
+  double log_probability = 0;  // of the translation or text and its eos; of what fills the masks
+  std::vector<float> token_log_probabilities = {};  // of each token, eos last; none of a masked model
+  std::vector<std::string> tokens = {};             // of the translation or text, eos last
+  bool truncated = false;                           // a side was longer than the limit and was cut
+  std::vector<AttentionMaps> attention =
+      {};  // encoder self-attention, decoder self-attention, cross-attention, as far as the model has them
 };
 
 struct InspectOptions {
