@@ -24,6 +24,7 @@ GUIDES = [
     "training", "first_training", "evaluation", "recurrent", "published_models", "chat", "speculation", "weights",
     "embedding", "stability", "speed",
 ]  # fmt: skip
+REFERENCE = ["doc/files.md", "doc/errors.md", "doc/glossary.md"]  # after that of the sources
 LANGUAGES = {".cc": "cpp", ".h": "cpp", ".py": "python", ".sh": "sh", ".toml": "toml", ".js": "js", ".json": "json"}
 LINK = re.compile(r'(\]\(|src="|href=")([^)"#\s]*)(#[^)"\s]*)?([)"])')
 
@@ -146,9 +147,9 @@ class Site:
 
     def write_indexes(self):
         guides = [f"doc/{name}.md" for name in GUIDES]
-        mechanisms = [p for p in self.order("doc/README.md") if p not in guides and p != "doc/glossary.md"]
+        mechanisms = [p for p in self.order("doc/README.md") if p not in guides and p not in REFERENCE]
         rest = {p for p in self.files if re.fullmatch(r"doc/\w+\.md", p)} - {*guides, *mechanisms}
-        mechanisms += sorted(rest - {"doc/README.md", "doc/glossary.md"})
+        mechanisms += sorted(rest - {"doc/README.md", *REFERENCE})
         self.append_toctree("doc/README.md", mechanisms)
         if self.learn:
             self.append_toctree("doc/learn/README.md", self.learn)
@@ -168,7 +169,7 @@ class Site:
             self.write(f"reference/{part}/index.md", f"# {title}\n\n{intro}\n{extra}\n")
         self.write("project.md", "# Project\n\n" + self.toctree(PROJECT, hidden=False))
         index = (pathlib.Path(__file__).parent / "text" / "index.md").read_text()
-        reference = [f"reference/{part}/index.md" for part in parts] + ["doc/glossary.md"]
+        reference = [f"reference/{part}/index.md" for part in parts] + REFERENCE
         captions = {
             "Learn": ["doc/learn/README.md"] if self.learn else [],
             "Mechanisms": ["doc/README.md", "guides.md"],
