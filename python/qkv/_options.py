@@ -239,6 +239,9 @@ class TrainOptions(TypedDict, total=False):
     pieces                  parts that the batches of an update are divided into; as many processes as divide it
                             can share the work (mpirun -n N qkv train), with the same result for any number of
                             them: a power of two, at most accumulate [1]
+    context_parallel        processes that share each row of max-length tokens of a causal model, where the
+                            activations of a whole one do not fit into the memory of one process; the processes
+                            of mpirun are such groups [1]
     shard_optimizer         each process keeps the optimizer's state of its part of the parameters only [False]
     precision               numbers that products are computed from. bf16: weights and what they are multiplied
                             by are rounded for each product, sums, gradients and weights stay f32; faster where
@@ -332,6 +335,7 @@ class TrainOptions(TypedDict, total=False):
     batch_sentences: int
     accumulate: int
     pieces: int
+    context_parallel: int
     shard_optimizer: bool
     precision: Precision
     recompute: bool

@@ -31,9 +31,9 @@
 #include <string>
 
 #include "qkv/attention/options.h"
-#include "qkv/attention/sequence_layout.h"
 #include "qkv/autograd/variable.h"
 #include "qkv/base/communicator.h"
+#include "qkv/tensor/sequence_layout.h"
 
 namespace qkv {
 

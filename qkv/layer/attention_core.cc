@@ -76,6 +76,10 @@ AttentionVariableResult AttentionCore::attend_heads(const Heads& heads, const Ca
   const AttentionLog* log = log_of(pass);
   const AttentionPart* part = part_with<ProjectsGlobals>();
   const bool has_globals = part && part->as<ProjectsGlobals>()->has_globals(call.first_position, pass);
+  require<UsageError>(
+      pass.part.is_whole() || (!has_globals && !log), "attention",
+      "projections of global positions, and the recording of weights, need whole sequences: processes "
+      "that share a sequence have parts");
   if (call.stored && !log && !has_globals) return {attention(heads.q.value(), *call.stored, options), {}, {}};
   const Heads x = with_numbers(heads, call);
   if (has_globals) {
@@ -93,7 +97,7 @@ AttentionVariableResult AttentionCore::attend_heads(const Heads& heads, const Ca
                                                 .with_weights = log != nullptr},
                                                options, pass);
   }
-  if (!log) return {attention(x.q, x.k, x.v, options), {}, {}};
+  if (!log) return {pass.part.attend(x.q, x.k, x.v, options), {}, {}};
   if (!log->mean_over_heads) return attention_with_weights(x.q, x.k, x.v, options);
   require(!recording(std::vector<Variable>{x.q, x.k, x.v}), "AttentionLog",
           "mean_over_heads is not available while gradients are recorded");
@@ -103,6 +107,9 @@ AttentionVariableResult AttentionCore::attend_heads(const Heads& heads, const Ca
 
 AttentionVariableResult AttentionCore::attend_instead(const AttentionPart& part, const Heads& heads,
                                                       const Call& call, Pass& pass) const {
+  require<UsageError>(pass.part.is_whole(), "attention",
+                      "{} needs whole sequences: processes that share a sequence have parts",
+                      part.mechanism().facts().name);
   const Heads x = with_numbers(heads, call);
   return part.as<ReplacesAttention>()->attend(
       part,

@@ -76,37 +76,43 @@ Projected AttentionProjection::self(const Variable& x) const {
 
 // ---- Projections to heads ----
 
-Variable AttentionProjection::rotated(const Variable& heads, int64_t first_position) const {
-  Variable turned = heads;
-  for (const RotatesHeads* rotation : rotations_) turned = rotation->rotate(turned, first_position);
-  return turned;
+Variable AttentionProjection::rotated(const Variable& heads, int64_t first_position,
+                                      const SequencePart& part) const {
+  if (rotations_.empty()) return heads;
+  return part.by_runs(heads, /*axis=*/2, [&](const Variable& run, int64_t position) {
+    Variable turned = run;
+    for (const RotatesHeads* rotation : rotations_) turned = rotation->rotate(turned, first_position + position);
+    return turned;
+  });
 }
 
-Variable AttentionProjection::query_heads(const Variable& projected, int64_t first_position) const {
+Variable AttentionProjection::query_heads(const Variable& projected, int64_t first_position,
+                                          const SequencePart& part) const {
   const Variable heads = split_heads(projected, options_.heads);
-  return rotated(query_norm ? query_norm->forward(heads) : heads, first_position);
+  return rotated(query_norm ? query_norm->forward(heads) : heads, first_position, part);
 }
 
-Variable AttentionProjection::key_heads(const Variable& projected, int64_t first_position) const {
+Variable AttentionProjection::key_heads(const Variable& projected, int64_t first_position,
+                                        const SequencePart& part) const {
   const Variable heads = split_heads(projected, options_.kv_heads);
-  return rotated(key_norm ? key_norm->forward(heads) : heads, first_position);
+  return rotated(key_norm ? key_norm->forward(heads) : heads, first_position, part);
 }
 
 Variable AttentionProjection::value_heads(const Variable& projected) const {
   return split_heads(projected, options_.kv_heads);
 }
 
-Variable AttentionProjection::query_heads(const Projected& p, int64_t rows, int64_t length,
-                                          int64_t first_position) const {
-  if (p.q.defined()) return query_heads(p.q, first_position);
+Variable AttentionProjection::query_heads(const Projected& p, int64_t rows, int64_t length, int64_t first_position,
+                                          const SequencePart& part) const {
+  if (p.q.defined()) return query_heads(p.q, first_position, part);
   const int64_t D = options_.head_width;
   return Tensor::zeros({1, 1, 1, D}).expand({rows, options_.heads, length, D});
 }
 
-std::pair<Variable, Variable> AttentionProjection::key_value_heads(const Projected& p,
-                                                                   int64_t first_position) const {
+std::pair<Variable, Variable> AttentionProjection::key_value_heads(const Projected& p, int64_t first_position,
+                                                                   const SequencePart& part) const {
   const Variable v = value_heads(p.v);
-  return {p.k.defined() ? key_heads(p.k, first_position) : v, v};
+  return {p.k.defined() ? key_heads(p.k, first_position, part) : v, v};
 }
 
 // ---- Parameters ----

@@ -13,6 +13,7 @@
 #include "qkv/layer/linear.h"
 #include "qkv/layer/mechanism/optional.h"
 #include "qkv/layer/multi_head_attention_options.h"
+#include "qkv/layer/sequence_part.h"
 
 namespace qkv {
 
@@ -33,13 +34,16 @@ class AttentionProjection {
   Projected queries(const Variable& source) const;
   Projected keys_values(const Variable& key_source, const Variable& value_source) const;
 
-  Variable query_heads(const Variable& projected, int64_t first_position) const;
-  Variable key_heads(const Variable& projected, int64_t first_position) const;
+  // A part has some of the rows of the sequence that begins at first_position.
+  Variable query_heads(const Variable& projected, int64_t first_position, const SequencePart& part = {}) const;
+  Variable key_heads(const Variable& projected, int64_t first_position, const SequencePart& part = {}) const;
   Variable value_heads(const Variable& projected) const;
   // Of the right shape even where queries are not read. Where keys are not read, the values are passed in their place:
   // they have the same shape.
-  Variable query_heads(const Projected& p, int64_t rows, int64_t length, int64_t first_position) const;
-  std::pair<Variable, Variable> key_value_heads(const Projected& p, int64_t first_position) const;
+  Variable query_heads(const Projected& p, int64_t rows, int64_t length, int64_t first_position,
+                       const SequencePart& part = {}) const;
+  std::pair<Variable, Variable> key_value_heads(const Projected& p, int64_t first_position,
+                                                const SequencePart& part = {}) const;
 
   void list_linear(ModuleContents& contents) const;
   void list_norms(ModuleContents& contents) const;
@@ -48,7 +52,7 @@ class AttentionProjection {
   std::optional<Norm> query_norm, key_norm;
 
  private:
-  Variable rotated(const Variable& heads, int64_t first_position) const;
+  Variable rotated(const Variable& heads, int64_t first_position, const SequencePart& part) const;
 
   MultiHeadAttentionOptions options_;
   bool reads_queries_, reads_keys_;

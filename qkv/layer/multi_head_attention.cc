@@ -25,8 +25,8 @@ Variable MultiHeadAttention::joined(const Variable& heads) const { return out.fo
 
 Variable MultiHeadAttention::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
   const Projected p = projection.self(x);
-  const auto [k, v] = projection.key_value_heads(p, 0);
-  const Variable q = projection.query_heads(p, x.dim(0), x.dim(1), 0);
+  const auto [k, v] = projection.key_value_heads(p, 0, pass.part);
+  const Variable q = projection.query_heads(p, x.dim(0), x.dim(1), 0, pass.part);
   const AttentionCore::Sources sources = {&projection, x, x, x};
   return joined(core_.attend({.q = q, .k = k, .v = v}, {.mask = mask, .sources = &sources}, pass));
 }

@@ -17,6 +17,7 @@
 
 #include "qkv/base/random.h"
 #include "qkv/layer/attention_use.h"
+#include "qkv/layer/sequence_part.h"
 #include "qkv/op/dropout.h"
 #include "qkv/tensor/tensor.h"
 
@@ -52,11 +53,13 @@ struct Pass {
   bool one_by_one = false;
   // Training: blocks keep their inputs alone, and backward() computes the rest again (autograd/recompute.h).
   bool recompute = false;
+  // What this process has of each sequence: all, or where several share a sequence its rows.
+  SequencePart part = {};
 
   // The next dropout of the pass; its rate is 0 outside training.
   Dropout dropout(float rate) {
     if (!training || rate == 0) return {};
-    return {.rate = rate, .seed = seed, .stream = mix(step, dropouts++)};
+    return {.rate = rate, .seed = seed, .stream = mix(step, dropouts++), .part = part.zigzag()};
   }
 };
 

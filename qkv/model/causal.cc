@@ -44,7 +44,7 @@ Variable CausalTransformer::logits(const Variable& hidden) const { return output
 
 CrossEntropy CausalTransformer::loss(const Tensor& ids, const Tensor& targets, const CrossEntropyOptions& options,
                                      Pass& pass, const Packing& packing) const {
-  return output_.loss(forward(ids, pass, packing), targets, options);
+  return output_.loss(forward(ids, pass, packing), pass.part.of(targets), options);
 }
 
 std::unique_ptr<Decoding> CausalTransformer::start(int64_t rows) const {

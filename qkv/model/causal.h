@@ -9,6 +9,9 @@
 //     Tensor logits = rows->extend({{1, 5, 7}, {1}}, pass);                     // prompts of unequal length: (2,V)
 //
 // Rows may hold several documents (text/packed_text.h): a position then sees its own document only.
+//
+// Processes that share sequences (Pass::part) give the same whole ids, targets and packing, and get the outputs, the loss and
+// the gradients of their part: the sums over the processes are those of the whole. All of them call backward().
 #pragma once
 
 #include <memory>

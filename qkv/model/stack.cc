@@ -76,7 +76,15 @@ Stack::Stack(const TokenEmbedding& tokens, const std::vector<BlockOptions>& opti
 
 Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
                         const TokenEmbedding::Place& place) const {
-  Variable x = embedding.forward(ids, place, pass);
+  require<UsageError>(
+      pass.part.is_whole() || (!depends_on_length_ && !cache_valid_until_), "Stack",
+      "mechanisms that depend on the length of the sequence need whole sequences, and processes that "
+      "share a sequence have parts; a rotary scaling may be given its length");
+  Variable x = embedding.forward(pass.part.of(ids),
+                                 {.first_position = place.first_position,
+                                  .positions = pass.part.positions(ids, place.positions),
+                                  .types = pass.part.of(place.types)},
+                                 pass);
   for (const Block& block : blocks)
     x = output_of({x}, pass,
                   [&block, mask](std::span<const Variable> in, Pass& p) { return block.forward(in[0], mask, p); });
@@ -84,6 +92,7 @@ Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
 }
 
 Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, const Encoded& encoded, Pass& pass) const {
+  require<UsageError>(pass.part.is_whole(), "Stack", "a decoder with an encoder needs whole sequences");
   Variable x = embedding.forward(ids, {}, pass);
   for (const Block& block : blocks)
     x = output_of({x, encoded.memory}, pass,

@@ -48,6 +48,7 @@ class Stack final : public Module {
   Stack(const TokenEmbedding& embedding, const std::vector<BlockOptions>& blocks,
         const std::optional<NormOptions>& norm);
 
+  // Processes that share sequences (pass.part) give whole ids and a mask of the whole, and get the rows of their part.
   Variable forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
                    const TokenEmbedding::Place& place = {}) const;
   Variable forward(const Tensor& ids, const MaskPtr& mask, const Encoded& encoded, Pass& pass) const;

@@ -14,12 +14,30 @@ kernel::DropoutKey checked_key(const Dropout& o) {
   return kernel::dropout_key(o.seed, o.stream, o.rate);
 }
 
-Tensor dropped(const Tensor& x, const kernel::DropoutKey& key) {
+// Calls range(begin, end, index) for all elements; index: of the first one in the whole.
+template <class Range>
+void for_each_range_of(const ZigzagPart& part, const Shape& shape, Range range) {
+  const int64_t n = shape.numel();
+  if (part.is_whole()) return for_each_range(n, [&](int64_t begin, int64_t end) { range(begin, end, begin); });
+  require(shape.rank() >= 2, "dropout", "a part of sequences must be (B,rows,...), got {}", shape);
+  const int64_t B = shape[0], rows = shape[1];
+  if (n == 0) return;
+  const int64_t width = n / (B * rows);
+  const std::vector<ZigzagPart::Run> runs = part.runs(rows);
+  for (int64_t b = 0; b < B; ++b)
+    for (const ZigzagPart::Run& run : runs) {
+      const int64_t first = (b * rows + run.row) * width, index = (b * rows * part.ranks + run.position) * width;
+      for_each_range(run.count * width,
+                     [&](int64_t begin, int64_t end) { range(first + begin, first + end, index + begin); });
+    }
+}
+
+Tensor dropped(const Tensor& x, const kernel::DropoutKey& key, const ZigzagPart& part) {
   Tensor y = Tensor::empty(x.shape());
   const float* from = x.data<float>();
   float* to = y.data<float>();
-  for_each_range(y.numel(), [&](int64_t i, int64_t end) {
-    kernel::kernels().rows.dropout(from + i, end - i, key, i, to + i);
+  for_each_range_of(part, x.shape(), [&](int64_t i, int64_t end, int64_t index) {
+    kernel::kernels().rows.dropout(from + i, end - i, key, index, to + i);
   });
   return y;
 }
@@ -30,10 +48,10 @@ Variable dropout(const Variable& x, const Dropout& options) {
   const kernel::DropoutKey key = checked_key(options);
   if (options.rate == 0) return x;
   const OpScope scope("dropout", OpWork::moves(x.value(), 2));
-  return record("dropout", {x}, dropped(x.value().contiguous_copy(), key),
-                [key](const Tensor& dy, const std::vector<bool>&) {
+  return record("dropout", {x}, dropped(x.value().contiguous_copy(), key, options.part),
+                [key, part = options.part](const Tensor& dy, const std::vector<bool>&) {
                   count_work(OpWork::moves(dy, 2));
-                  return std::vector<Tensor>{dropped(dy.contiguous_copy(), key)};
+                  return std::vector<Tensor>{dropped(dy.contiguous_copy(), key, part)};
                 });
 }
 
@@ -47,13 +65,14 @@ Variable dropout_add(const Variable& x, const Variable& residual, const Dropout&
   Tensor y = Tensor::empty(in.shape());
   const float *from = in.data<float>(), *r = rest.data<float>();
   float* to = y.data<float>();
-  for_each_range(y.numel(), [&](int64_t i, int64_t end) {
-    kernel::kernels().rows.dropout_add(from + i, r + i, end - i, key, i, to + i);
+  for_each_range_of(options.part, in.shape(), [&](int64_t i, int64_t end, int64_t index) {
+    kernel::kernels().rows.dropout_add(from + i, r + i, end - i, key, index, to + i);
   });
-  return record("dropout_add", {x, residual}, y, [key](const Tensor& dy, const std::vector<bool>& needs) {
-    if (needs[0]) count_work(OpWork::moves(dy, 2));
-    return std::vector<Tensor>{needs[0] ? dropped(dy.contiguous_copy(), key) : Tensor(), dy};
-  });
+  return record("dropout_add", {x, residual}, y,
+                [key, part = options.part](const Tensor& dy, const std::vector<bool>& needs) {
+                  if (needs[0]) count_work(OpWork::moves(dy, 2));
+                  return std::vector<Tensor>{needs[0] ? dropped(dy.contiguous_copy(), key, part) : Tensor(), dy};
+                });
 }
 
 }  // namespace qkv

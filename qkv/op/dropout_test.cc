@@ -30,6 +30,27 @@ TEST(Dropout, DropsTheSameElementsInTheBackward) {
   EXPECT_TRUE(same_bits(x.grad(), dropout(ones({7, 300}), options).value()));
 }
 
+// Forward, backward and with a residual, of widths that do not fill a block of random numbers.
+TEST(Dropout, RowsOfAPartDropWhatTheyDropInTheWhole) {
+  for (const int64_t width : {3, 129}) {
+    const Tensor x = random_tensor({2, 24, width}, 1), residual = random_tensor({2, 24, width}, 2);
+    const Dropout options{.rate = 0.4f, .seed = 1, .stream = 2};
+    const Tensor y = dropout(x, options).value(), z = dropout_add(x, residual, options).value();
+    for (const int ranks : {2, 3})
+      for (int rank = 0; rank < ranks; ++rank) {
+        Dropout of_part = options;
+        of_part.part = {rank, ranks};
+        const SequenceLayout layout = zigzag_layout(24, ranks);
+        const auto own = [&](const Tensor& whole) { return layout.rows_of(whole, 1, rank); };
+        EXPECT_TRUE(same_bits(dropout(own(x), of_part).value(), own(y))) << rank << " of " << ranks;
+        EXPECT_TRUE(same_bits(dropout_add(own(x), own(residual), of_part).value(), own(z)));
+        const Variable in(own(residual), {.requires_grad = true});
+        dropout(in, of_part).backward(own(x));
+        EXPECT_TRUE(same_bits(in.grad(), own(y)));
+      }
+  }
+}
+
 TEST(Dropout, DependsOnlyOnSeedAndStream) {
   const int before = threads();
   const Tensor x = ones({100003});

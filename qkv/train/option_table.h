@@ -84,6 +84,13 @@ void visit_update(Options& o, Visitor&& visitor) {
           "accumulate",
           {.from = 1}},
       o.pieces, fixed);
+  visitor(
+      Setting{"context-parallel",
+              "N",
+              "processes that share each row of max-length tokens of a causal model, where the activations of a "
+              "whole one do not fit into the memory of one process; the processes of mpirun are such groups",
+              {.from = 1}},
+      o.context_parallel, may_change);
   visitor(Setting{"shard-optimizer", "true|false",
                   "each process keeps the optimizer's state of its part of the parameters only"},
           o.shard_optimizer, OnResume::not_stored);

@@ -222,6 +222,14 @@ void TrainOptions::check() const {
                       max_threads(), threads);
   require<UsageError>(std::has_single_bit(static_cast<uint64_t>(pieces)) && pieces <= accumulate, "train",
                       "pieces must be a power of two of at most accumulate, {}, got {}", accumulate, pieces);
+  require<UsageError>(context_parallel == 1 || architecture.architecture() == Architecture::causal, "train",
+                      "context-parallel {} is for causal language models, got {}", context_parallel,
+                      name_of(architecture.architecture()));
+  require<UsageError>(
+      context_parallel == 1 || max_length % (2 * context_parallel) == 0, "train",
+      "context-parallel {} divides rows into {} equal blocks: max-length must be a multiple of that, "
+      "got {}",
+      context_parallel, 2 * context_parallel, max_length);
   const bool drops = architecture.visit([](const auto& c) { return has_dropout(c); });
   require<UsageError>(r_drop == 0 || drops, "train",
                       "r-drop {} needs dropout: without it, two passes over a batch are the same", r_drop);

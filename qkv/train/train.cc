@@ -159,11 +159,16 @@ TrainResult follow_training(TrainOptions options, Communicator& c) {
 
 TrainResult train(const TrainOptions& options, Communicator& c) {
   options.check();
+  require<UsageError>(c.size() % options.context_parallel == 0, "train",
+                      "context-parallel {} must divide the number of processes, {}", options.context_parallel,
+                      c.size());
+  const int64_t groups = c.size() / options.context_parallel;
   require<UsageError>(
-      options.pieces % c.size() == 0, "train",
-      "the number of processes must divide pieces: there are {}, pieces is {}; for example pieces {}, and "
+      options.pieces % groups == 0, "train",
+      "the number of processes{} must divide pieces: there are {}, pieces is {}; for example pieces {}, and "
       "accumulate at least as much",
-      c.size(), options.pieces, std::bit_ceil(static_cast<unsigned>(c.size())));
+      options.context_parallel > 1 ? " divided by context-parallel" : "", groups, options.pieces,
+      std::bit_ceil(static_cast<uint64_t>(groups)));
   if (options.threads > 0) set_threads(options.threads);
   c.barrier();  // rank 0 may change files that the options of others are read from
   return c.rank() == 0 ? lead(options, c) : follow_training(options, c);

@@ -33,6 +33,13 @@ void broadcast_numbers(Communicator& c, Tensor numbers) {
     c.broadcast(0, writable_bytes_of(numbers.span<float>()));
 }
 
+// Of the group of this rank, in the order of their parts.
+std::vector<int> context_ranks(const Communicator& c, int groups) {
+  std::vector<int> ranks;
+  for (int rank = c.rank() % groups; rank < c.size(); rank += groups) ranks.push_back(rank);
+  return ranks;
+}
+
 template <class T>
 T broadcast_value(Communicator& c, T value) {
   c.broadcast(0, writable_bytes_of(std::span(&value, 1)));
@@ -46,6 +53,7 @@ UpdateOptions update_options(const TrainOptions& options) {
           .optimizer = options.optimizer_options(),
           .accumulate = options.accumulate,
           .pieces = options.pieces,
+          .context_parallel = options.context_parallel,
           .shard_optimizer = options.shard_optimizer,
           .clip = options.clip,
           .seed = options.seed,
@@ -56,9 +64,14 @@ Update::Update(TrainingTask& task, const UpdateOptions& options, Communicator& c
     : task_(task), options_(options), c_(c) {
   require<UsageError>(options.pieces >= 1 && std::has_single_bit(static_cast<uint64_t>(options.pieces)), "train",
                       "pieces must be a power of two, got {}", options.pieces);
-  require<UsageError>(options.pieces % c.size() == 0, "train",
-                      "the number of processes must divide pieces: there are {} processes, pieces is {}", c.size(),
-                      options.pieces);
+  require<UsageError>(options.context_parallel >= 1 && c.size() % options.context_parallel == 0, "train",
+                      "context-parallel must divide the number of processes: it is {}, there are {}",
+                      options.context_parallel, c.size());
+  require<UsageError>(options.pieces % groups() == 0, "train",
+                      "the number of processes, divided by context-parallel, must divide pieces: there are {} "
+                      "processes, context-parallel is {}, pieces is {}",
+                      c.size(), options.context_parallel, options.pieces);
+  if (options.context_parallel > 1) context_.emplace(c, context_ranks(c, groups()));
   NamedParameters named;
   task.model().visit([&](const std::string& name, Variable& parameter) {
     parameters_.push_back(parameter);
@@ -70,7 +83,7 @@ Update::Update(TrainingTask& task, const UpdateOptions& options, Communicator& c
   if (options.shard_optimizer && c.size() > 1) shards_.emplace(parameters_, c);
   optimizer_ =
       shards_ ? make_optimizer(shards_->own(), options.optimizer) : make_optimizer(named, options.optimizer);
-  if (options.pieces > 1) tree_.emplace(parameters_);
+  if (options.pieces > 1 || c.size() > 1) tree_.emplace(parameters_);
 }
 
 Update::Sums Update::sum_piece(int64_t first, int64_t last) {
@@ -79,9 +92,11 @@ Update::Sums Update::sum_piece(int64_t first, int64_t last) {
     Pass pass{.training = true,
               .seed = options_.seed,
               .step = static_cast<uint64_t>(number),
-              .recompute = options_.recompute};
+              .recompute = options_.recompute,
+              .part = context_ ? SequencePart(*context_) : SequencePart()};
     const CrossEntropy part = task_.next_loss(options_.loss, pass);
-    if (part.count == 0) continue;
+    if (part.count == 0 && !context_)
+      continue;  // others may have tokens of the sequences that they share with this rank
     part.loss.backward();
     sums.loss += static_cast<double>(part.loss.value().at<float>({0}));
     sums.tokens += part.count;
@@ -100,7 +115,7 @@ void Update::skip_batches(int64_t count) {
 
 // The pieces of this rank, between those of others.
 Update::Sums Update::sum_own(const Batches& batches, double& seconds) {
-  const int64_t own = options_.pieces / c_.size(), first = own * c_.rank();
+  const int64_t own = options_.pieces / groups(), first = own * (c_.rank() % groups());
   const auto begin_of = [&](int64_t piece) { return batches.count * piece / options_.pieces; };
   skip_batches(begin_of(first));
   const auto began = Clock::now();

@@ -11,6 +11,9 @@
 // Pieces: the batches of an update are cut into runs, piece k of K having batches [k accumulate / K, (k + 1) accumulate / K).
 // N ranks compute K / N pieces each, one after the other. Gradients and losses of pieces are summed in a binary tree whose
 // lower levels are inside a rank (train/gradient_tree.h), whatever N is: the same bits for 1, 2, 4, ..., K ranks.
+// With context_parallel R, groups of R ranks share each sequence (Pass::part), and N / R groups the pieces. Rank r N / R + g has
+// part r of the sequences of group g, so that the tree adds the parts after the pieces: the bits depend on R, but not on the
+// number of groups.
 // All ranks call the same functions, with the same arguments.
 #pragma once
 
@@ -20,6 +23,7 @@
 #include <vector>
 
 #include "qkv/base/communicator.h"
+#include "qkv/base/subgroup.h"
 #include "qkv/train/gradient_tree.h"
 #include "qkv/train/optimizer.h"
 #include "qkv/train/options.h"
@@ -33,7 +37,8 @@ struct UpdateOptions {
   TrainingLoss loss = {};
   OptimizerOptions optimizer = {};
   int64_t accumulate = 1;        // batches
-  int64_t pieces = 1;            // a power of two, a multiple of the number of ranks
+  int64_t pieces = 1;            // a power of two, a multiple of the number of groups
+  int64_t context_parallel = 1;  // ranks of a group
   bool shard_optimizer = false;  // each rank keeps the optimizer's state of its part of the parameters alone
   double clip = 0;               // maximum norm of the gradient; 0: no clipping
   uint64_t seed = 1;
@@ -80,11 +85,13 @@ class Update {
   Sums sum_own(const Batches& batches, double& seconds);
   Sums share(const Sums& own, double seconds, std::vector<double>& all_seconds);
   void skip_batches(int64_t count);
+  int groups() const { return c_.size() / static_cast<int>(options_.context_parallel); }
   double reduce(bool whole);  // returns the norm
 
   TrainingTask& task_;
   UpdateOptions options_;
   Communicator& c_;
+  std::optional<Subgroup> context_;  // the ranks that share sequences with this one
   std::vector<Variable> parameters_;
   std::optional<ParameterShards> shards_;
   std::unique_ptr<Optimizer> optimizer_;

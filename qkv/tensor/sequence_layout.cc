@@ -1,4 +1,4 @@
-#include "qkv/attention/sequence_layout.h"
+#include "qkv/tensor/sequence_layout.h"
 
 #include <algorithm>
 
@@ -75,6 +75,19 @@ SequenceLayout zigzag_layout(int64_t length, int ranks) {
     blocks.push_back({shard.begin, shard.end, std::min(i, 2 * ranks - 1 - i)});
   }
   return SequenceLayout(std::move(blocks));
+}
+
+SequenceLayout ZigzagPart::layout(int64_t rows) const {
+  require(is_whole() || rows % 2 == 0, "sequence_layout",
+          "each of {} ranks has two blocks of equal length of a sequence: {} rows cannot be them", ranks, rows);
+  return zigzag_layout(rows * ranks, ranks);
+}
+
+std::vector<ZigzagPart::Run> ZigzagPart::runs(int64_t rows) const {
+  if (is_whole()) return {{0, rows, 0}};
+  std::vector<Run> runs;
+  for (const auto& [index, block, row] : layout(rows).held(rank)) runs.push_back({row, block.size(), block.begin});
+  return runs;
 }
 
 }  // namespace qkv

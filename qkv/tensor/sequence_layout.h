@@ -53,4 +53,18 @@ class SequenceLayout {
 SequenceLayout contiguous_layout(int64_t length, int ranks);
 SequenceLayout zigzag_layout(int64_t length, int ranks);
 
+// The tokens of one rank in the zig-zag layout of a sequence that 2 N divides; by default, of a process that is alone, all.
+struct ZigzagPart {
+  int rank = 0, ranks = 1;
+
+  bool is_whole() const { return ranks == 1; }
+  // Of the sequence of which the rank has so many rows.
+  SequenceLayout layout(int64_t rows) const;
+  // The rows of the rank as runs of neighbours in the sequence.
+  struct Run {
+    int64_t row = 0, count = 0, position = 0;  // the first row, and its position
+  };
+  std::vector<Run> runs(int64_t rows) const;
+};
+
 }  // namespace qkv

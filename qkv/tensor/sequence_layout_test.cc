@@ -1,8 +1,8 @@
-#include "qkv/attention/sequence_layout.h"
+#include "qkv/tensor/sequence_layout.h"
 
 #include <gtest/gtest.h>
 
-#include "qkv/test_support/check_attention.h"
+#include "qkv/test_support/gradient_check.h"
 
 namespace qkv::sequence_layout_test {
 
@@ -38,6 +38,26 @@ TEST(SequenceLayout, ZigzagGivesAllRanksTheSamePairsOfACausalMask) {
     for (int rank = 0; rank < ranks; ++rank)
       EXPECT_EQ(pairs(zigzag_layout(T, ranks), rank), T * (T + 1) / 2 / ranks) << rank << " of " << ranks;
   EXPECT_EQ(zigzag_layout(8, 2).blocks(), (std::vector<SequenceBlock>{{0, 2, 0}, {2, 4, 1}, {4, 6, 1}, {6, 8, 0}}));
+}
+
+TEST(SequenceLayout, RunsOfAPartAreTheBlocksOfItsRank) {
+  for (const int ranks : {2, 3, 4})
+    for (int rank = 0; rank < ranks; ++rank) {
+      const ZigzagPart part = {rank, ranks};
+      EXPECT_EQ(part.layout(6).blocks(), zigzag_layout(6 * ranks, ranks).blocks());
+      const std::vector<ZigzagPart::Run> runs = part.runs(6);
+      ASSERT_EQ(runs.size(), 2u);
+      EXPECT_EQ(runs[0].position, 3 * rank);
+      EXPECT_EQ(runs[1].position, 3 * (2 * ranks - 1 - rank));
+      EXPECT_EQ(runs[1].row, 3);
+      EXPECT_EQ(runs[1].count, 3);
+    }
+  ASSERT_EQ(ZigzagPart().runs(7).size(), 1u);
+  EXPECT_EQ(ZigzagPart().runs(7)[0].count, 7);
+  EXPECT_EQ(error_of([] {
+              (void)ZigzagPart{0, 2}.layout(3);
+            }),
+            "sequence_layout: each of 2 ranks has two blocks of equal length of a sequence: 3 rows cannot be them");
 }
 
 TEST(SequenceLayout, RejectsGapsAndOtherLengths) {
