@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# qkv train under mpirun: the same model of 1, 2 and 4 processes; a killed process ends all, and another number of them resumes.
+# qkv train under mpirun: the same model of 1, 2 and 4 processes; a killed process ends all, and another number of them resumes;
+# groups of processes share rows.
 #     QKV=build/cli/qkv MPIRUN="mpirun -n" training.sh FOLDER
 set -euo pipefail
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
@@ -36,4 +37,14 @@ if wait "$launcher"; then
 fi
 (train 2 killed)
 same one killed
+# Rows that two processes share: one such group, and two.
+for i in $(seq 0 199); do echo "$((i % 7)) $((i % 5)) $((i % 3)) and $((i * 7919 % 1000)) of them in a row"; done >text.txt
+shared() { # RANKS MODEL
+  exec $MPIRUN "$1" "$QKV" train --architecture causal --train text.txt --model "$2" --vocabulary-size 60 --d-model 16 \
+    --heads 2 --ffn 32 --decoder-layers 1 --max-length 32 --batch-tokens 64 --accumulate 2 --pieces 2 --max-steps 10 \
+    --valid-every 5 --context-parallel 2 --quiet --threads 1
+}
+(shared 2 group)
+(shared 4 groups)
+same group groups
 echo "all trainings are the same"
