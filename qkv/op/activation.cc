@@ -10,6 +10,15 @@ namespace {
 
 using kernel::RowKernels;
 
+Tensor gradient_of(const Tensor& x, const Tensor& grad, RowKernels::Backward backward) {
+  const Tensor dy = grad.contiguous_copy();
+  Tensor dx = Tensor::empty(x.shape());
+  const float *x0 = x.data<float>(), *g = dy.data<float>();
+  float* out = dx.data<float>();
+  for_each_range(dx.numel(), [&](int64_t i, int64_t end) { backward(x0 + i, g + i, end - i, out + i); });
+  return dx;
+}
+
 Variable activation(const char* op, const Variable& x, RowKernels::Forward forward, RowKernels::Backward backward) {
   const OpScope scope(op, OpWork::moves(x.value(), 2));
   const Tensor in = x.value().contiguous_copy();
@@ -19,12 +28,7 @@ Variable activation(const char* op, const Variable& x, RowKernels::Forward forwa
   for_each_range(y.numel(), [&](int64_t i, int64_t end) { forward(from + i, end - i, to + i); });
   return record(op, {x}, y, [in, backward](const Tensor& grad, const std::vector<bool>&) {
     count_work(OpWork::moves(grad, 3));
-    const Tensor dy = grad.contiguous_copy();
-    Tensor dx = Tensor::empty(in.shape());
-    const float *x0 = in.data<float>(), *g = dy.data<float>();
-    float* out = dx.data<float>();
-    for_each_range(dx.numel(), [&](int64_t i, int64_t end) { backward(x0 + i, g + i, end - i, out + i); });
-    return std::vector<Tensor>{dx};
+    return std::vector<Tensor>{gradient_of(in, grad, backward)};
   });
 }
 
@@ -34,13 +38,8 @@ const RowKernels& rows() { return kernel::kernels().rows; }
 
 Tensor relu_gradient(const Tensor& y, const Tensor& grad) {
   const OpScope scope("relu", OpWork::moves(grad, 3));
-  const Tensor dy = grad.contiguous_copy();
-  Tensor dx = Tensor::empty(y.shape());
-  const float *y0 = y.data<float>(), *g = dy.data<float>();
-  float* out = dx.data<float>();
-  for_each_range(dx.numel(),
-                 [&](int64_t i, int64_t end) { rows().relu_backward(y0 + i, g + i, end - i, out + i); });
-  return dx;
+  // Where y is positive, so is x.
+  return gradient_of(y, grad, rows().relu_backward);
 }
 
 Variable relu(const Variable& x) { return activation("relu", x, rows().relu, rows().relu_backward); }
