@@ -15,6 +15,7 @@
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/matmul.h"
 #include "qkv/kernel/peak.h"
+#include "qkv/kernel/quantized_matrix.h"
 
 namespace {
 
@@ -70,6 +71,13 @@ void forward_bf16(benchmark::State& state) {
   });
 }
 
+void forward_int8(benchmark::State& state) {
+  time_forward(state, [](int64_t N, int64_t K) {
+    const std::vector<float> b = normal(N * K);
+    return pack_int8({b.data(), N, K});
+  });
+}
+
 void rounded_forward(benchmark::State& state) {
   time_forward(state, [](int64_t N, int64_t K) {
     const std::vector<float> b = normal(N * K);
@@ -111,6 +119,10 @@ void add_products() {
       benchmark::RegisterBenchmark("matmul/packed_bf16", forward_bf16)->UseRealTime()->ArgNames({"M", "N", "K"});
   for (int64_t M : {4096, 64, 8, 1}) h->Args({M, 512, 512});
   h->Args({1, 8192, 2048});
+  auto* i =
+      benchmark::RegisterBenchmark("matmul/packed_int8", forward_int8)->UseRealTime()->ArgNames({"M", "N", "K"});
+  for (int64_t M : {4096, 64, 8, 1}) i->Args({M, 512, 512});
+  i->Args({64, 128, 128})->Args({64, 384, 128})->Args({64, 10000, 128})->Args({64, 32000, 512});
   auto* w =
       benchmark::RegisterBenchmark("matmul/dW", weight_gradient)->UseRealTime()->ArgNames({"N", "K", "tokens"});
   for (int64_t tokens : {1000, 4096}) w->Args({128, 128, tokens})->Args({512, 512, tokens});

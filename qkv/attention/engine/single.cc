@@ -46,9 +46,20 @@ void multiply_by_scales(const Tensor& x, const int8_t* row, int64_t keys, int64_
     for (int64_t j = 0; j < keys; ++j) out[i * max_block_keys + j] = in[i * max_block_keys + j] * scales[j];
 }
 
+// How far the rows of a key/value head are from those of the head that is read next: numbers of the caches.
+struct NextHead {
+  int64_t k = 0, v = 0;
+};
+
+// From a row of a tile to the one that is read in its place next: of the next tile, or of the first tile of the next head.
+int64_t ahead_of_tile(const AttentionCall& call, const Tile& tile, const Tensor& x, int64_t next_head) {
+  const int64_t stride = x.stride(2);
+  return tile.key + tile.keys < call.shape.S ? max_block_keys * stride : next_head - tile.key * stride;
+}
+
 // The rows of scores of the `queries` queries in q (queries, D), whose rows are q_stride apart.
 void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int64_t q_stride, int64_t queries,
-                float* s) {
+                const NextHead& next, float* s) {
   const auto& kernels = kernel::kernels().attention;
   const int64_t kv_head = tile.kv_head();
   const auto from = [&](const auto* k) {
@@ -59,6 +70,7 @@ void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int
                                                                    .k_stride = call.k.stride(2),
                                                                    .keys = tile.keys,
                                                                    .D = call.shape.D,
+                                                                   .ahead = ahead_of_tile(call, tile, call.k, next.k),
                                                                    .scale = *call.score->dot_scale(call.shape.D),
                                                                    .s = s,
                                                                    .s_stride = max_block_keys};
@@ -97,8 +109,10 @@ struct Partials {
 // All queries of a key/value head on a span of keys.
 class QueryGroup {
  public:
-  QueryGroup(const AttentionCall& call, int64_t batch, int64_t kv_head, int64_t span, Partials& partials)
+  QueryGroup(const AttentionCall& call, int64_t batch, int64_t kv_head, int64_t span, const NextHead& next,
+             Partials& partials)
       : call_(call),
+        next_(next),
         group_(call.shape.H / call.shape.G),
         count_(group_ * call.shape.T),
         batch_(batch),
@@ -163,7 +177,7 @@ class QueryGroup {
   // `tile` is the tile of query `first`; those of the other queries have the same keys.
   void step(const Tile& tile, int64_t first, int64_t queries, const uint64_t* visible) {
     float s[max_together * max_block_keys], rescale[max_together];
-    score_rows(call_, tile, q_ + first * q_stride_, q_stride_, queries, s);
+    score_rows(call_, tile, q_ + first * q_stride_, q_stride_, queries, next_, s);
     for (int64_t i = 0; i < queries; ++i) {
       const kernel::RunningSoftmax running = Partials::running(parts_ + (first + i) * step_);
       weigh({block(first + i), tile.key, tile.keys}, visible, s + i * max_block_keys, running);
@@ -183,6 +197,7 @@ class QueryGroup {
           .v_stride = call_.v.stride(2),
           .keys = tile.keys,
           .E = call_.shape.E,
+          .ahead = ahead_of_tile(call_, tile, call_.v, next_.v),
           .rescale = rescale,
           .out = Partials::values(parts_ + first * step_),
           .out_stride = step_};
@@ -226,6 +241,7 @@ class QueryGroup {
   }
 
   const AttentionCall& call_;
+  NextHead next_;
   Scratch scratch_;
   int64_t group_, count_, batch_, kv_head_, step_;
   float* parts_;
@@ -274,10 +290,24 @@ void single_query_scores(const AttentionCall& call, const Tile& tile, float* s) 
   std::fill_n(s, tile.keys * tile.width, 0.0f);
   for (int64_t i = 0; i < tile.queries; ++i) {
     load_query(call, tile, tile.query + i, q);
-    score_rows(call, tile, q, call.shape.D, 1, row);
+    score_rows(call, tile, q, call.shape.D, 1, {}, row);
     for (int64_t j = 0; j < tile.keys; ++j) s[j * tile.width + i] = row[j];
   }
 }
+
+namespace {
+
+// From key/value head bg of all rows of the batch to the one after it.
+NextHead next_head(const AttentionCall& call, int64_t bg) {
+  const int64_t G = call.shape.G;
+  if (bg + 1 == call.shape.B * G) return {};
+  const auto distance = [&](const Tensor& x) {
+    return (bg + 1) % G != 0 ? x.stride(1) : x.stride(0) - (G - 1) * x.stride(1);
+  };
+  return {distance(call.k), distance(call.v)};
+}
+
+}  // namespace
 
 void forward_single_queries(const AttentionCall& call, ForwardResult& result) {
   const AttentionShape& shape = call.shape;
@@ -299,7 +329,7 @@ void forward_single_queries(const AttentionCall& call, ForwardResult& result) {
       const kernel::FlushDenormals flush;
       for (int64_t n = begin; n < end; ++n) {
         const int64_t span = n % partials.spans, bg = n / partials.spans;
-        QueryGroup(call, bg / shape.G, bg % shape.G, span, partials)
+        QueryGroup(call, bg / shape.G, bg % shape.G, span, next_head(call, bg), partials)
             .run({span * span_keys, std::min(shape.S, (span + 1) * span_keys)});
       }
     }

@@ -24,7 +24,7 @@ QKV_INLINE vf fused(vf a, vf b, vf c) {
 
 // Processors prefetch within each page that is being read, so rows are read from several streams of a tile in turn;
 // and the same rows of the next tile are prefetched into the second-level cache.
-constexpr int tile_keys = 128;   // maximum
+constexpr int tile_keys = 128;  // maximum
 constexpr int stream_rows = 16;  // between the beginnings of two streams
 
 // Queries computed together: they share a row that was loaded and converted to floats.
@@ -58,7 +58,7 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
       for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
 #pragma GCC unroll 16
       for (int n = 0; n < at_once; ++n) {
-        __builtin_prefetch(row(n) + tile_keys * x.k_stride + d, 0, 2);
+        if (p == 0) __builtin_prefetch(row(n) + x.ahead + d, 0, 2);  // a line has all columns of a turn
         const vf key = load_as_float(row(n) + d);
 #pragma GCC unroll 4
         for (int i = 0; i < Q; ++i) sum[i * at_once + n] = fused(query[i], key, sum[i * at_once + n]);
@@ -106,8 +106,13 @@ void score_rows(const SingleScores<T>& x, int64_t first) {
   for (int64_t j = 0; j < x.keys; j += at_once) {
     const T* k = x.k + j * x.k_stride;
     const int keys = static_cast<int>(x.keys - j < at_once ? x.keys - j : at_once);
-    store(scores_of_block,
-          keys == at_once ? score_block<Q, true>(x, q, k, run, keys) : score_block<Q, false>(x, q, k, run, keys));
+    const vf block =
+        keys == at_once ? score_block<Q, true>(x, q, k, run, keys) : score_block<Q, false>(x, q, k, run, keys);
+    if (Q == 1 && keys == at_once) {
+      store(s + j, block);
+      continue;
+    }
+    store(scores_of_block, block);
     for (int i = 0; i < Q; ++i)
       for (int n = 0; n < keys; ++n) s[i * x.s_stride + j + n] = scores_of_block[i * at_once + n];
   }
@@ -130,7 +135,7 @@ void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest
   const auto add = [&](int64_t j, vf(&sum)[Q][NV]) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
-      __builtin_prefetch(v + (j + tile_keys) * x.v_stride + n * lanes, 0, 2);
+      if (n * lanes % partial_sums == 0) __builtin_prefetch(v + j * x.v_stride + x.ahead + n * lanes, 0, 2);
       const T* at = v + j * x.v_stride + n * lanes;
       const vf value = NV == 1 && rest ? load_part_as_float(at, rest) : load_as_float(at);
 #pragma GCC unroll 4
