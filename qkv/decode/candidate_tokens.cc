@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/threads.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -33,11 +34,19 @@ void CandidateTokens::restrict_logits(Decoding& rows) const {
   if (!lists_.empty()) rows.restrict_logits(all_);
 }
 
-TopTokens CandidateTokens::best(const Tensor& logits, std::span<const size_t> sequences, int64_t count,
-                                TopTokensOptions options) const {
-  if (lists_.empty()) return top_tokens(logits, count, options);
+TopTokens CandidateTokens::extend(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
+                                  std::span<const size_t> sequences, int64_t count,
+                                  TopTokensOptions options) const {
+  constexpr int64_t few_logits = 65536;  // stay in the second-level cache
+  const int64_t R = std::ssize(tokens), V = rows.vocabulary();
+  if (lists_.empty() && R * V <= few_logits) return top_tokens(rows.extend(tokens, pass), count, options);
+  if (lists_.empty()) {
+    TopTokensScan scan(R, V, count, options, threads());
+    rows.extend(tokens, pass, threads(), [&](const kernel::ProductBlock& block) { scan.read(block); });
+    return scan.finish();
+  }
   for (const size_t sequence : sequences) options.ids_of_rows.emplace_back(lists_[sequence].ids);
-  return top_tokens(own_logits(logits, sequences), count, options);
+  return top_tokens(own_logits(rows.extend(tokens, pass), sequences), count, options);
 }
 
 // (R,U) -> (R,W), where W is the largest number of tokens of a sequence: a shorter row ends in -infinity.

@@ -55,10 +55,8 @@ class Batch {
 
   void step() {
     Pass pass;
-    const Tensor logits = rows_of_model_->extend(tokens_, pass);
-    const TopTokens top = is_first_step_ && options_.forced_first_token
-                              ? forced_token(logits.dim(0), *options_.forced_first_token)
-                              : best_tokens(logits);
+    const bool is_forced = is_first_step_ && options_.forced_first_token;
+    const TopTokens top = is_forced ? forced_tokens(pass) : best_tokens(pass);
     is_first_step_ = false;
     int64_t rows = 0;  // the largest number of live hypotheses of a sentence
     for (size_t i = 0; i < active_.size(); ++i) {
@@ -80,15 +78,21 @@ class Batch {
   const std::vector<std::vector<size_t>>& deferred() const { return deferred_; }
 
  private:
-  TopTokens best_tokens(const Tensor& logits) const {
+  TopTokens forced_tokens(Pass& pass) {
+    rows_of_model_->extend(tokens_, pass);
+    return forced_token(std::ssize(tokens_), *options_.forced_first_token);
+  }
+
+  TopTokens best_tokens(Pass& pass) {
+    const auto rows = std::ssize(tokens_);
     std::vector<size_t> sequences;  // of the rows
     for (const size_t i : active_) sequences.insert(sequences.end(), static_cast<size_t>(rows_), i);
-    return candidates_.best(logits, sequences, width(),
-                            {.eos = options_.eos,
-                             .suppress_tokens = options_.suppress_tokens,
-                             .suppress_in_rows = repeated_ngrams(logits.dim(0)),
-                             .extra_in_rows = wanted_tokens(logits.dim(0)),
-                             .normalized = !ranks_logits()});
+    return candidates_.extend(*rows_of_model_, tokens_, pass, sequences, width(),
+                              {.eos = options_.eos,
+                               .suppress_tokens = options_.suppress_tokens,
+                               .suppress_in_rows = repeated_ngrams(rows),
+                               .extra_in_rows = wanted_tokens(rows),
+                               .normalized = !ranks_logits()});
   }
 
   // Whether the order of the logits of a row is all that the search depends on.

@@ -10,12 +10,20 @@
 // -infinity. A row is sorted, with equal logits by id, lower first. It is shorter than `count` if the vocabulary is; a
 // logit of -infinity is not a candidate. Rows are computed in parallel and independently. Errors: Overflow for a row
 // that holds +infinity or NaN.
+//
+// The same of logits that come in blocks of columns and are not stored together:
+//
+//     TopTokensScan scan(R, V, 4, options, parts);
+//     output.logits_in_blocks(hidden, parts, [&](const kernel::ProductBlock& block) { scan.read(block); });
+//     TopTokens top = scan.finish();
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "qkv/kernel/matmul.h"
+#include "qkv/kernel/row_kernels.h"
 #include "qkv/tensor/tensor.h"
 
 namespace qkv {
@@ -38,7 +46,7 @@ class TopTokens {
   }
 
  private:
-  friend TopTokens top_tokens(const Tensor& logits, int64_t count, const struct TopTokensOptions& options);
+  friend class TopTokensScan;
   friend TopTokens forced_token(int64_t rows, int32_t id);
 
   int64_t count_ = 0;  // capacity of a row
@@ -60,6 +68,33 @@ struct TopTokensOptions {
   std::vector<std::span<const int32_t>> ids_of_rows = {};
 };
 TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options);
+
+class TopTokensScan {
+ public:
+  // The options must outlive this.
+  TopTokensScan(int64_t R, int64_t V, int64_t count, const TopTokensOptions& options, int parts = 1);
+  // Blocks of one part come in order; those of different rows or parts may come at the same time.
+  void read(const kernel::ProductBlock& block);
+  TopTokens finish();
+
+ private:
+  friend TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options);
+  void read_row(int64_t r, int part, int64_t first, int64_t columns, const float* x);
+  double log_sum(int64_t r) const;  // of exp(logit)
+  void finish_row(int64_t r, TopTokens& top) const;
+  bool is_candidate(int32_t id, int64_t r) const;
+  std::span<const int32_t> ids_of(int64_t r) const;
+  std::span<const int32_t> extra_of(int64_t r) const;
+  size_t at(int64_t r, int64_t part) const { return static_cast<size_t>(r * parts_ + part); }
+
+  const TopTokensOptions& options_;
+  int64_t R_, V_, count_, parts_, blocks_;
+  std::vector<TokenChoice> choices_;          // (R, parts, count): the logits, not yet log-probabilities
+  std::vector<int64_t> lengths_;              // (R, parts)
+  std::vector<kernel::ExponentialSum> sums_;  // (R, blocks)
+  std::vector<float> eos_;                    // (R): logits
+  std::vector<std::vector<float>> extra_;     // (R): logits
+};
 // One token for each row, of log-probability 0, and no eos.
 TopTokens forced_token(int64_t rows, int32_t id);
 

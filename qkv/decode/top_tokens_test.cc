@@ -108,6 +108,41 @@ TEST(TopTokens, WithoutEosEveryTokenIsACandidate) {
   EXPECT_TRUE(top_tokens(x, 1, {.eos = -1, .suppress_tokens = {0, 1, 2, 3}}).row(0).empty());
 }
 
+TEST(TopTokens, OfBlocksInTwoPartsAreThoseOfTheWhole) {
+  const int64_t R = 3, V = 2000;
+  Tensor x = random_tensor({R, V}, 3, 3.0f);
+  for (const int64_t v : {3, 600, 1999}) x.data<float>()[v] = 20.0f;  // equal ones in several blocks
+  const TopTokensOptions options = {
+      .eos = 1500, .suppress_tokens = {600}, .extra_in_rows = {{5, 1030}, {}, {1999}}};
+  for (const int64_t count : {1, 5}) {
+    const TopTokens whole = top_tokens(x, count, options);
+    TopTokensScan scan(R, V, count, options, 2);
+    for (const int64_t first : {1024, 1536, 0, 512})  // the second part before the first one
+      scan.read({.part = first >= 1024,
+                 .first_row = 0,
+                 .rows = R,
+                 .first_column = first,
+                 .columns = std::min<int64_t>(512, V - first),
+                 .c = x.data<float>() + first,
+                 .c_row_stride = V});
+    const TopTokens top = scan.finish();
+    const auto expect_equal = [](std::span<const TokenChoice> a, std::span<const TokenChoice> b) {
+      ASSERT_EQ(a.size(), b.size());
+      for (size_t i = 0; i < a.size(); ++i) {
+        EXPECT_EQ(a[i].id, b[i].id);
+        EXPECT_EQ(a[i].log_probability, b[i].log_probability);
+      }
+    };
+    for (int64_t r = 0; r < R; ++r) {
+      expect_equal(top.row(r), whole.row(r));
+      expect_equal(top.extra(r), whole.extra(r));
+      EXPECT_EQ(top.eos(r), whole.eos(r));
+    }
+    EXPECT_EQ(whole.row(0)[0].id, 3);
+    EXPECT_EQ(whole.extra(0).size(), 2u);
+  }
+}
+
 TEST(TopTokens, ErrorsNameTheArgument) {
   Tensor x = Tensor::zeros({2, 4});
   EXPECT_THROW(top_tokens(x, 0, {}), Error);

@@ -52,6 +52,7 @@ TEST(InstructionSets, RowsHaveTheSameBits) {
         out.push_back(k.cross_entropy(x.data(), n, n / 2, smoothing, 0.5f, y.data()));
         append(out, y);
       }
+      out.push_back(k.exponential_sum(x.data(), n).sum);
       out.push_back(k.symmetric_divergence(x.data(), dy.data(), n, 0.5f, dx.data(), a.data()));
       append(out, dx), append(out, a);
       for (const auto f : {k.relu, k.gelu, k.gelu_tanh, k.silu, k.sigmoid, k.tanh})
@@ -170,8 +171,8 @@ Results single_query_results(const SingleQueryKernels<T>& k, int64_t D, int64_t 
                      : sizeof(T) == 2 ? static_cast<T>(std::bit_cast<uint32_t>(x) >> 16)
                                       : static_cast<T>(std::clamp(x * 40, -127.0f, 127.0f)));
   const std::vector<float> rescale(static_cast<size_t>(queries), 0.5f);
-  k.scores({q.data(), D, queries, k_rows.data(), D, keys, D, 0.3f, s.data(), keys});
-  k.output({s.data(), keys, queries, k_rows.data(), D, keys, D, rescale.data(), out.data(), D});
+  k.scores({q.data(), D, queries, k_rows.data(), D, keys, D, 128 * D, 0.3f, s.data(), keys});
+  k.output({s.data(), keys, queries, k_rows.data(), D, keys, D, 128 * D, rescale.data(), out.data(), D});
   Results results;
   append(results, s), append(results, out);
   return results;

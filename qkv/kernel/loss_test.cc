@@ -88,6 +88,27 @@ TEST(SymmetricDivergence, OfMaskedAndEqualRowsIsZero) {
   });
 }
 
+TEST(ExponentialSum, EqualsTheSumOfDoubles) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    for (int64_t n : widths()) {
+      Row x = Row::normal(n, 1, 3.0);
+      const ExponentialSum e = k.exponential_sum(x.data(), n);
+      const float largest = *std::max_element(x.begin(), x.end());
+      double sum = 0.0;
+      for (double v : x.doubles()) sum += std::exp(v - largest);
+      EXPECT_EQ(e.largest, largest) << isa << " " << n;
+      EXPECT_NEAR(e.sum / sum, 1.0, 1e-6) << isa << " " << n;
+    }
+    Row masked(20);
+    std::fill(masked.begin(), masked.end(), -INFINITY);
+    EXPECT_EQ(k.exponential_sum(masked.data(), 20).sum, 0.0f) << isa;
+    masked[3] = 2.0f;
+    EXPECT_EQ(k.exponential_sum(masked.data(), 20).sum, 1.0f) << isa;
+    masked[7] = NAN;
+    EXPECT_TRUE(std::isnan(k.exponential_sum(masked.data(), 20).sum)) << isa;
+  });
+}
+
 TEST(CrossEntropy, IsFiniteForExtremeLogits) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     Row x(20), d(20);

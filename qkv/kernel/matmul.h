@@ -33,6 +33,7 @@
 #include <span>
 #include <utility>
 
+#include "qkv/base/threads.h"
 #include "qkv/kernel/weight_format.h"
 
 namespace qkv {
@@ -105,6 +106,20 @@ struct Product {
   MatmulOptions options = {};
 };
 void matmul(Matrix a, std::span<const Product> products);
+
+// A product of which no more than a block is in memory at a time: rows [first_row, first_row + rows) by columns
+// [first_column, first_column + columns). The columns are cut at multiples of block_columns.
+inline constexpr int64_t block_columns = 512;
+struct ProductBlock {
+  int part;
+  int64_t first_row, rows, first_column, columns;
+  float* c;  // which take() may change
+  int64_t c_row_stride;
+};
+// Calls take() for every block. The columns are cut into parts, of which several may be taken at a time: those of a part
+// come in order. The elements have the bits that matmul() gives them.
+void matmul_in_blocks(Matrix a, const PackedMatrix& b, const MatmulOptions& options, int parts,
+                      FunctionRef<void(const ProductBlock&)> take);
 
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options = {});
 // count products of one shape: a, b and c of product i are i strides (in elements) after those of product 0. A

@@ -32,12 +32,16 @@ struct ProductRows {
   QuantizedRows numbers = {};
   float* c = nullptr;
   int64_t c_row_stride = 0;
+  int64_t c_column = 0;  // the column that c begins with
+
+  float* at(int64_t column) const { return c + (column - c_column); }
 };
 
 // The items of work of a product: a piece of the rows by a group of panels each, in any order and in parallel.
 struct WorkItems {
   int64_t rows = 0, pieces = 0;   // rows of a piece
   int64_t group = 1, panels = 0;  // panels of a group, and of all
+  int64_t width = 0;              // columns of a panel: a divisor of block_columns
   double cost = 0;                // of an item: 1 is worth handing out to a thread
   int64_t groups() const { return ceil_div(panels, group); }
   int64_t count() const { return pieces * groups(); }

@@ -107,7 +107,7 @@ void PanelForm<Element>::multiply(const ProductRows& rows, int64_t first, int64_
                                  .panel = block,
                                  .panel_stride = k.width,
                                  .next = next,
-                                 .c = rows.c + column,
+                                 .c = rows.at(column),
                                  .c_row_stride = rows.c_row_stride,
                                  .columns = std::min<int64_t>(k.width, columns() - column),
                                  .accumulate = at > 0 || options.accumulate,

@@ -125,6 +125,7 @@ WorkItems PackedMatrix::Form::grouped(int64_t a_rows, int64_t rows, int64_t widt
           .pieces = pieces,
           .group = group,
           .panels = panels,
+          .width = width,
           .cost = static_cast<double>(group * work_of_panel) / static_cast<double>(min_work)};
 }
 
@@ -149,6 +150,56 @@ void matmul(Matrix a, std::span<const Product> products) {
 void matmul(Matrix a, const PackedMatrix& b, float* c, int64_t c_row_stride, MatmulOptions options) {
   const Product product = {b, c, c_row_stride, options};
   matmul(a, std::span(&product, 1));
+}
+
+namespace {
+
+// Rows that stay in the second-level cache with a block of their columns.
+constexpr int64_t rows_of_block = 64;
+
+void multiply_in_blocks(Matrix a, int64_t first_row, const PackedMatrix::Form& form, const MatmulOptions& options,
+                        int parts, FunctionRef<void(const ProductBlock&)> take) {
+  Scratch scratch;
+  const std::optional<RowQuantization> how = form.quantization();
+  const QuantizedRows numbers = how ? quantized_rows(a, *how, scratch) : QuantizedRows{};
+  const int64_t blocks = ceil_div(form.columns(), block_columns);
+  parallel_for(parts, [&](int64_t part) {
+    Scratch own;
+    float* const c = own.floats(std::min(a.rows, rows_of_block) * block_columns);
+    for (int64_t i = blocks * part / parts; i < blocks * (part + 1) / parts; ++i)
+      for (int64_t row = 0; row < a.rows; row += rows_of_block) {
+        const int64_t column = i * block_columns, columns = std::min(block_columns, form.columns() - column);
+        Matrix piece = a;
+        piece.data += row * a.row_stride, piece.rows = std::min(rows_of_block, a.rows - row);
+        const int64_t width = form.work_items(piece.rows, 1).width;
+        form.multiply({.a = piece,
+                       .numbers = how ? rows_from(numbers, row) : numbers,
+                       .c = c,
+                       .c_row_stride = block_columns,
+                       .c_column = column},
+                      column / width, ceil_div(column + columns, width), options);
+        take({.part = static_cast<int>(part),
+              .first_row = first_row + row,
+              .rows = piece.rows,
+              .first_column = column,
+              .columns = columns,
+              .c = c,
+              .c_row_stride = block_columns});
+      }
+  });
+}
+
+}  // namespace
+
+void matmul_in_blocks(Matrix a, const PackedMatrix& b, const MatmulOptions& options, int parts,
+                      FunctionRef<void(const ProductBlock&)> take) {
+  // As many rows as stay in the second-level cache when they are quantised.
+  constexpr int64_t max_rows = 512;
+  for (int64_t row = 0; row < a.rows; row += max_rows) {
+    Matrix rows = a;
+    rows.data += row * a.row_stride, rows.rows = std::min(max_rows, a.rows - row);
+    multiply_in_blocks(rows, row, b.form(), options, parts, take);
+  }
 }
 
 }  // namespace qkv::kernel

@@ -1,5 +1,7 @@
 // Several products of the same rows in one call: the bits of each alone, whatever the formats.
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -51,6 +53,36 @@ struct Weights {
                 PackedMatrix(Matrix(numbers(c), c, K).transposed())};
   }
 };
+
+// Every column of every row comes once, those of a part in order.
+TEST(PackedProducts, InBlocksHaveTheBitsOfTheWhole) {
+  const int64_t K = 256;
+  for (const auto [M, N] : {std::array<int64_t, 2>{1, 1000}, {70, 512}, {600, 1030}, {5, 3}}) {
+    const std::vector<float> a = normal(M * K, 1), w = normal(N * K, 2), bias = normal(N, 3);
+    const Matrix weight(w.data(), N, K);
+    for (const PackedMatrix& b :
+         {PackedMatrix(weight.transposed()), pack_int8(weight), PackedMatrix::in_place(weight, nullptr),
+          PackedMatrix::rounded(weight.transposed()), blocks_of(WeightFormat::q4_k, N, K)}) {
+      std::vector<float> whole(static_cast<size_t>(M * N)), blocks(whole.size(), NAN);
+      const MatmulOptions options = {.bias = bias.data()};
+      matmul({a.data(), M, K}, b, whole.data(), N, options);
+      constexpr int parts = 2;
+      std::vector<int64_t> ends(parts);
+      matmul_in_blocks({a.data(), M, K}, b, options, parts, [&](const ProductBlock& block) {
+        for (int64_t r = 0; r < block.rows; ++r)
+          std::copy_n(block.c + r * block.c_row_stride, block.columns,
+                      blocks.data() + (block.first_row + r) * N + block.first_column);
+        EXPECT_EQ(block.first_column % block_columns, 0);
+        if (block.first_row % 512 != 0) return;
+        int64_t& end = ends[static_cast<size_t>(block.part)];
+        if (block.first_row > 0 && block.first_column < end) end = 0;
+        EXPECT_GE(block.first_column, end);
+        end = block.first_column + block.columns;
+      });
+      EXPECT_EQ(blocks, whole) << M << " " << N << " " << static_cast<int>(b.format());
+    }
+  }
+}
 
 TEST(PackedProducts, OfTheSameRowsHaveTheBitsOfEachAlone) {
   const int64_t K = 512;

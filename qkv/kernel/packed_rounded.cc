@@ -140,7 +140,7 @@ void RoundedForm::multiply(const ProductRows& rows, int64_t first, int64_t end,
     float* const edge = scratch.floats(M * width_);  // of columns that are not whole vectors
     for (int64_t panel = first; panel < end; ++panel) {
       const int64_t columns_here = std::min(width_, columns() - panel * width_);
-      float* const c = rows.c + panel * width_;
+      float* const c = rows.at(panel * width_);
       const bool whole = columns_here % kernels().lanes == 0;
       const TileProduct product = {.a = a.data,
                                    .a_row_stride = a.row_stride,
@@ -170,7 +170,7 @@ void RoundedForm::multiply(const ProductRows& rows, int64_t first, int64_t end,
   if (!options.bias && !options.relu) return;
   const int64_t column = first * width_, count = std::min(end * width_, columns()) - column;
   for (int64_t r = 0; r < M; ++r) {
-    float* const c = rows.c + r * rows.c_row_stride + column;
+    float* const c = rows.at(column) + r * rows.c_row_stride;
     if (options.bias) row_kernels.add(c, options.bias + column, count, c);
     if (options.relu) row_kernels.relu(c, count, c);
   }

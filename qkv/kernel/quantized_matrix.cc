@@ -32,13 +32,14 @@ class QuantizedForm : public PackedMatrix::Form {
                    together);
   }
   void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override {
-    const QuantizedResult whole = {.c = rows.c,
-                                   .row_stride = rows.c_row_stride,
-                                   .columns = 0,
-                                   .accumulate = options.accumulate,
-                                   .bias = options.bias,
-                                   .relu = options.relu};
-    multiply_panels(rows.numbers, rows.a.rows, first, end, at_panel(whole, 0, first));
+    const int64_t column = first * quantized_width;
+    multiply_panels(rows.numbers, rows.a.rows, first, end,
+                    {.c = rows.at(column),
+                     .row_stride = rows.c_row_stride,
+                     .columns = std::min<int64_t>(quantized_width, columns() - column),
+                     .accumulate = options.accumulate,
+                     .bias = options.bias ? options.bias + column : nullptr,
+                     .relu = options.relu});
   }
 
  protected:

@@ -30,6 +30,12 @@ struct AdamStep {
   double grad_scale = 1.0;                      // of gradient clipping and accumulation
 };
 
+// What log sum exp of a row is made of: exp(largest) sum = sum exp(x).
+struct ExponentialSum {
+  float largest;  // of x
+  float sum;      // of exp(x - largest); 0 if all are -infinity
+};
+
 struct RowKernels {
   // y = exp(x - max) / sum; returns log(sum exp(x)). Entries equal to -infinity get weight 0; a row of only such
   // entries is all zero and returns -infinity.
@@ -73,6 +79,8 @@ struct RowKernels {
   // KL(p | q) + KL(q | p) = sum (p - q) (log p - log q), p = softmax(x), q = softmax(y); dx and dy (may both be
   // null; not x, not y) += scale times the gradients.
   float (*symmetric_divergence)(const float* x, const float* y, int64_t n, float scale, float* dx, float* dy);
+
+  ExponentialSum (*exponential_sum)(const float* x, int64_t n);
 
   void (*adam)(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step);
   void (*widen)(const uint16_t* x, int64_t n, float* to);             // bf16 to floats

@@ -22,8 +22,28 @@ Variable OutputProjection::projected(const Variable& hidden) const {
 }
 
 Variable OutputProjection::logits(const Variable& hidden) const {
-  const Variable y = linear(projected(hidden), weight, bias);
-  return options_.softcap == 0 ? y : scale(tanh(scale(y, 1 / options_.softcap)), options_.softcap);
+  return capped(linear(projected(hidden), weight, bias));
+}
+
+Variable OutputProjection::capped(const Variable& logits) const {
+  return options_.softcap == 0 ? logits : scale(tanh(scale(logits, 1 / options_.softcap)), options_.softcap);
+}
+
+void OutputProjection::logits_in_blocks(const Tensor& hidden, int parts,
+                                        FunctionRef<void(const kernel::ProductBlock&)> take) const {
+  const NoGrad guard;
+  const Tensor rows = projected(Variable(hidden)).value().contiguous_copy();
+  linear_in_blocks(rows, weight, bias, parts, [&](kernel::ProductBlock block) {
+    if (options_.softcap != 0) {
+      const auto row = [&](int64_t r) { return block.c + r * block.c_row_stride; };
+      Tensor logits = Tensor::empty({block.rows, block.columns});
+      const auto row_of_copy = [&](Tensor& x, int64_t r) { return x.data<float>() + r * block.columns; };
+      for (int64_t r = 0; r < block.rows; ++r) std::copy_n(row(r), block.columns, row_of_copy(logits, r));
+      Tensor of_block = capped(Variable(logits)).value();
+      for (int64_t r = 0; r < block.rows; ++r) std::copy_n(row_of_copy(of_block, r), block.columns, row(r));
+    }
+    take(block);
+  });
 }
 
 CrossEntropy OutputProjection::loss(const Variable& hidden, const Tensor& targets,

@@ -37,6 +37,8 @@ class OutputProjection final : public Module {
  public:
   explicit OutputProjection(const Parameter& matrix, const OutputProjectionOptions& options = {});
   Variable logits(const Variable& hidden) const;
+  // The logits of hidden (R,C) in blocks of tokens, which are not stored together; for inference.
+  void logits_in_blocks(const Tensor& hidden, int parts, FunctionRef<void(const kernel::ProductBlock&)> take) const;
   CrossEntropy loss(const Variable& hidden, const Tensor& targets, const CrossEntropyOptions& options) const;
   // Column i is the logit of token ids[i]. It has copies of their rows. Errors: no ids, or ids outside the vocabulary.
   OutputProjection of_tokens(std::span<const int32_t> ids) const;
@@ -48,6 +50,7 @@ class OutputProjection final : public Module {
 
  private:
   Variable projected(const Variable& hidden) const;
+  Variable capped(const Variable& logits) const;
   OutputProjectionOptions options_;
 };
 

@@ -36,6 +36,24 @@ TEST(OutputProjection, MultipliesByItsMatrixScalesShiftsAndCaps) {
   }
 }
 
+TEST(OutputProjection, LogitsInBlocksAreThoseOfTheWholeBitForBit) {
+  for (const OutputProjectionOptions& o :
+       {OutputProjectionOptions{.bias = true}, {.width = 7, .scale = 0.5f}, {.bias = true, .softcap = 2.0f}}) {
+    Parameter weight = Parameter::matrix(1100, 3);
+    weight.mutable_value().copy_from(random_tensor({1100, 3}, 1));
+    OutputProjection output(weight, o);
+    randomise(output, 1);
+    const Tensor hidden = random_tensor({70, o.width == 0 ? 3 : o.width}, 2);
+    Tensor logits = Tensor::full({70, 1100}, std::nanf(""));
+    output.logits_in_blocks(hidden, 2, [&](const kernel::ProductBlock& block) {
+      for (int64_t r = 0; r < block.rows; ++r)
+        std::copy_n(block.c + r * block.c_row_stride, block.columns,
+                    logits.data<float>() + (block.first_row + r) * 1100 + block.first_column);
+    });
+    EXPECT_TRUE(same_bits(logits, output.logits(hidden).value()));
+  }
+}
+
 TEST(OutputProjection, AMatrixOfAnotherWidthFollowsAProjection) {
   OutputProjection output(matrix(), {.width = 7, .scale = 0.5f});
   randomise(output, 1);

@@ -20,6 +20,17 @@ void Decoding::truncate(std::span<const int64_t> lengths) {
             "a row of this model keeps all of its {} tokens, got {}", position(r), lengths[static_cast<size_t>(r)]);
 }
 
+Tensor Decoding::extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
+  const NoGrad guard;
+  return output().logits(advance(tokens, pass)).value();
+}
+
+void Decoding::extend(std::span<const std::vector<int32_t>> tokens, Pass& pass, int parts,
+                      FunctionRef<void(const kernel::ProductBlock&)> take) {
+  const NoGrad guard;
+  output().logits_in_blocks(advance(tokens, pass), parts, take);
+}
+
 Tensor Decoding::extend(std::span<const int32_t> tokens, Pass& pass) {
   std::vector<std::vector<int32_t>> rows;
   for (const int32_t token : tokens) rows.push_back({token});

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "qkv/layer/output_projection.h"
 #include "qkv/layer/pass.h"
 #include "qkv/tensor/tensor.h"
 
@@ -30,8 +31,13 @@ class Decoding {
   virtual int64_t rows() const = 0;
   virtual int64_t position(int64_t row) const = 0;  // the number of its tokens so far
 
+  int64_t vocabulary() const { return output().weight.dim(0); }  // V
+
   // Adds tokens to every row, one or more.
-  virtual Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) = 0;
+  Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass);
+  // The same logits in blocks of tokens, which are not stored together (kernel/matmul.h).
+  void extend(std::span<const std::vector<int32_t>> tokens, Pass& pass, int parts,
+              FunctionRef<void(const kernel::ProductBlock&)> take);
   // Row r continues row source[r]; rows not listed are dropped. Rows of the same source sentence should stay adjacent,
   // so that they share what belongs to it.
   virtual void reorder(std::span<const int64_t> source) = 0;
@@ -51,6 +57,11 @@ class Decoding {
 
   // One token for each row.
   Tensor extend(std::span<const int32_t> tokens, Pass& pass);
+
+ protected:
+  virtual Tensor advance(std::span<const std::vector<int32_t>> tokens,
+                         Pass& pass) = 0;  // (R,C), of the last tokens
+  virtual const OutputProjection& output() const = 0;
 };
 
 }  // namespace qkv

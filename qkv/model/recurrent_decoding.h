@@ -35,12 +35,20 @@ class RecurrentDecoding final : public Decoding {
         output_(ends_.output),
         rows_(Group{memory.values.dim(0), std::move(state), std::move(memory)}) {}
 
-  using Decoding::extend;
   int64_t rows() const override { return rows_.count(); }
   int64_t position(int64_t row) const override { return rows_.group_of(row).state.position; }
   void reorder(std::span<const int64_t> source) override { rows_.reorder(source); }
 
-  Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) override {
+  void restrict_logits(std::span<const int32_t> tokens) override { output_ = ends_.output.of_tokens(tokens); }
+
+  void join(Decoding& other) override {
+    auto* same = dynamic_cast<RecurrentDecoding*>(&other);
+    require(same && &same->decoder_ == &decoder_, "Decoding::join", "the rows must be of the same model");
+    rows_.join(std::exchange(same->rows_, {}));
+  }
+
+ private:
+  Tensor advance(std::span<const std::vector<int32_t>> tokens, Pass& pass) override {
     require(std::ssize(tokens) == rows() && !tokens.empty(), "Decoding::extend",
             "there must be tokens for each of the {} rows, got {}", rows(), tokens.size());
     std::vector<int64_t> lengths;
@@ -60,18 +68,10 @@ class RecurrentDecoding final : public Decoding {
       std::copy_n(last.data<float>(), group.rows * W, hidden.data<float>() + begin * W);
       begin += group.rows;
     }
-    return output_.logits(hidden).value();
+    return hidden;
   }
+  const OutputProjection& output() const override { return output_; }
 
-  void restrict_logits(std::span<const int32_t> tokens) override { output_ = ends_.output.of_tokens(tokens); }
-
-  void join(Decoding& other) override {
-    auto* same = dynamic_cast<RecurrentDecoding*>(&other);
-    require(same && &same->decoder_ == &decoder_, "Decoding::join", "the rows must be of the same model");
-    rows_.join(std::exchange(same->rows_, {}));
-  }
-
- private:
   struct Group {
     int64_t rows;
     State state;

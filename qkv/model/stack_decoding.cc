@@ -10,11 +10,6 @@ namespace qkv {
 StackDecoding::StackDecoding(const Stack& stack, StackRows rows, const OutputProjection& output)
     : stack_(stack), rows_(std::move(rows)), of_all_(output), output_(output) {}
 
-Tensor StackDecoding::logits(const Tensor& hidden) const {
-  const NoGrad guard;
-  return output_.logits(hidden).value();
-}
-
 std::optional<int64_t> StackDecoding::restart_after() const {
   const bool has_memory = stack_.blocks.front().cross_attention.has_value();
   return has_memory ? std::nullopt : stack_.cache_valid_until();
@@ -53,9 +48,9 @@ StackDecoding::Tokens StackDecoding::with_restarts(std::span<const std::vector<i
   return extended;
 }
 
-Tensor StackDecoding::extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
-  if (!restart_after()) return logits(stack_.extend(rows_, tokens, pass));
-  return logits(stack_.extend(rows_, with_restarts(tokens), pass));
+Tensor StackDecoding::advance(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
+  if (!restart_after()) return stack_.extend(rows_, tokens, pass);
+  return stack_.extend(rows_, with_restarts(tokens), pass);
 }
 
 Tensor StackDecoding::extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass) {
@@ -70,8 +65,10 @@ Tensor StackDecoding::extend_each(std::span<const std::vector<int32_t>> tokens, 
   }
   Pass each = pass;
   each.one_by_one = true;
-  if (!restart_after()) return logits(stack_.extend(rows_, tokens, each, counts));
-  return logits(stack_.extend(rows_, with_restarts(tokens), each, counts));
+  const NoGrad guard;
+  const Tensor hidden = restart_after() ? stack_.extend(rows_, with_restarts(tokens), each, counts)
+                                        : stack_.extend(rows_, tokens, each, counts);
+  return output_.logits(hidden).value();
 }
 
 // The first tokens of a row are a prompt, which is read at once.

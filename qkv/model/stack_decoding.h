@@ -14,10 +14,8 @@ class StackDecoding final : public Decoding {
   // The stack and the output projection must outlive this.
   StackDecoding(const Stack& stack, StackRows rows, const OutputProjection& output);
 
-  using Decoding::extend;
   int64_t rows() const override { return rows_.count(); }
   int64_t position(int64_t row) const override { return rows_.group_of(row).position; }
-  Tensor extend(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
   Tensor extend_each(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
   int64_t max_at_once(int64_t row) const override;
   void truncate(std::span<const int64_t> lengths) override;
@@ -32,7 +30,8 @@ class StackDecoding final : public Decoding {
   // The tokens to extend by: rows that pass that length begin again.
   Tokens with_restarts(std::span<const std::vector<int32_t>> tokens);
 
-  Tensor logits(const Tensor& hidden) const;  // (R,C) -> (R,V)
+  Tensor advance(std::span<const std::vector<int32_t>> tokens, Pass& pass) override;
+  const OutputProjection& output() const override { return output_; }
 
   const Stack& stack_;
   StackRows rows_;

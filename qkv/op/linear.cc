@@ -62,6 +62,17 @@ Variable linear(const Variable& x, const Weight& w, const Variable& b) {
   return y;
 }
 
+void linear_in_blocks(const Tensor& x, const Weight& w, const Variable& b, int parts,
+                      FunctionRef<void(const kernel::ProductBlock&)> take) {
+  check(Variable(x), w, b);
+  require(x.rank() == 2 && x.contiguous(), "linear_in_blocks", "x must be contiguous (R,K), got {}", x.shape());
+  const Tensor bias = b.defined() ? b.value().contiguous_copy() : Tensor();
+  const kernel::PackedMatrix weight = w.forward();
+  const OpScope scope("linear", product_work(x.dim(0), w.shape(), weight));
+  kernel::matmul_in_blocks(matrix(x, x.dim(0)), weight, {.bias = bias.defined() ? bias.data<float>() : nullptr},
+                           parts, take);
+}
+
 void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<Variable> results) {
   constexpr size_t max_layers = 4;  // at a time
   for (; layers.size() > max_layers; layers = layers.subspan(max_layers), results = results.subspan(max_layers))

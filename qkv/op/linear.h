@@ -19,6 +19,10 @@ namespace qkv {
 
 Variable linear(const Variable& x, const Weight& w, const Variable& b = {});
 
+// The rows of y in blocks of columns, none of which is kept (kernel/matmul.h); for inference. x (R,K) is contiguous f32.
+void linear_in_blocks(const Tensor& x, const Weight& w, const Variable& b, int parts,
+                      FunctionRef<void(const kernel::ProductBlock&)> take);
+
 struct WeightAndBias {
   Weight weight = {};
   Variable bias = {};

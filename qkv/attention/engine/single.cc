@@ -63,17 +63,18 @@ void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int
   const auto& kernels = kernel::kernels().attention;
   const int64_t kv_head = tile.kv_head();
   const auto from = [&](const auto* k) {
-    return kernel::SingleScores<std::remove_cvref_t<decltype(*k)>>{.q = q,
-                                                                   .q_stride = q_stride,
-                                                                   .queries = queries,
-                                                                   .k = k,
-                                                                   .k_stride = call.k.stride(2),
-                                                                   .keys = tile.keys,
-                                                                   .D = call.shape.D,
-                                                                   .ahead = ahead_of_tile(call, tile, call.k, next.k),
-                                                                   .scale = *call.score->dot_scale(call.shape.D),
-                                                                   .s = s,
-                                                                   .s_stride = max_block_keys};
+    return kernel::SingleScores<std::remove_cvref_t<decltype(*k)>>{
+        .q = q,
+        .q_stride = q_stride,
+        .queries = queries,
+        .k = k,
+        .k_stride = call.k.stride(2),
+        .keys = tile.keys,
+        .D = call.shape.D,
+        .ahead = ahead_of_tile(call, tile, call.k, next.k),
+        .scale = *call.score->dot_scale(call.shape.D),
+        .s = s,
+        .s_stride = max_block_keys};
   };
   switch (call.k.dtype()) {
     case DType::bf16:

@@ -24,7 +24,7 @@ QKV_INLINE vf fused(vf a, vf b, vf c) {
 
 // Processors prefetch within each page that is being read, so rows are read from several streams of a tile in turn;
 // and the same rows of the next tile are prefetched into the second-level cache.
-constexpr int tile_keys = 128;  // maximum
+constexpr int tile_keys = 128;   // maximum
 constexpr int stream_rows = 16;  // between the beginnings of two streams
 
 // Queries computed together: they share a row that was loaded and converted to floats.

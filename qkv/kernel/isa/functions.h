@@ -54,6 +54,7 @@ void dropout_add(const float* x, const float* residual, int64_t n, const Dropout
 
 // loss.cc
 float cross_entropy(const float* logits, int64_t n, int64_t target, float smoothing, float scale, float* dlogits);
+ExponentialSum exponential_sum(const float* x, int64_t n);
 float symmetric_divergence(const float* x, const float* y, int64_t n, float scale, float* dx, float* dy);
 
 // sums.cc

@@ -56,6 +56,12 @@ float cross_entropy(const float* logits, int64_t n, int64_t target, float smooth
   return static_cast<float>(loss);
 }
 
+ExponentialSum exponential_sum(const float* x, int64_t n) {
+  const float m = max_over(x, n, -INFINITY);
+  if (m == -INFINITY) return {m, 0.0f};
+  return {m, sum_over<32>(n, [&](auto at, int64_t i) { return at.only(weight(at, x + i, m)); })};
+}
+
 float symmetric_divergence(const float* x, const float* y, int64_t n, float scale, float* dx, float* dy) {
   const float x_max = max_over(x, n, -INFINITY), y_max = max_over(y, n, -INFINITY);
   const auto p = [&](auto at, int64_t i) { return weight(at, x + i, x_max); };

@@ -38,6 +38,7 @@ const Kernels& table() {
                .dropout_add = dropout_add,
                .cross_entropy = cross_entropy,
                .symmetric_divergence = symmetric_divergence,
+               .exponential_sum = exponential_sum,
                .adam = adam,
                .widen = widen,
                .round_to_nearest = round_to_nearest,
