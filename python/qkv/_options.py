@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict
 
 Precision = Literal["f32", "bf16"]
+TrainingPrecision = Literal["f32", "bf16", "auto"]
 WeightFormat = Literal[
     "f32",
     "bf16",
@@ -245,7 +246,8 @@ class TrainOptions(TypedDict, total=False):
     shard_optimizer         each process keeps the optimizer's state of its part of the parameters only [False]
     precision               numbers that products are computed from. bf16: weights and what they are multiplied
                             by are rounded for each product, sums, gradients and weights stay f32; faster where
-                            the processor has instructions for it, AVX512_BF16 or AMX [f32|bf16: f32]
+                            the processor has instructions for it, AVX512_BF16 or AMX; auto: bf16 on such a
+                            processor, else f32, and the same when it is resumed [f32|bf16|auto: f32]
     recompute               keep the inputs of the blocks of a Transformer alone, and compute the rest again for
                             the gradients: a fraction of the memory, for a quarter more time [False]
     weights                 numbers that the model will be run with (weights of other commands): it is trained
@@ -337,7 +339,7 @@ class TrainOptions(TypedDict, total=False):
     pieces: int
     context_parallel: int
     shard_optimizer: bool
-    precision: Precision
+    precision: TrainingPrecision
     recompute: bool
     weights: WeightFormat
     optimizer: Literal["adam", "adamw", "muon", "adafactor"]

@@ -99,7 +99,7 @@ void visit_update(Options& o, Visitor&& visitor) {
           "precision", "",
           "numbers that products are computed from. bf16: weights and what they are multiplied by are rounded for "
           "each product, sums, gradients and weights stay f32; faster where the processor has instructions for it, "
-          "AVX512_BF16 or AMX"},
+          "AVX512_BF16 or AMX; auto: bf16 on such a processor, else f32, and the same when it is resumed"},
       o.precision, fixed);
   visitor(
       Setting{"recompute", "true|false",

@@ -52,7 +52,7 @@ std::string update_line(const TrainOptions& o, const TrainingSize& size) {
     text = fmt::format("{}, {:.1f} epochs: {}", counted(size.last_update, "update"), epochs, text);
   }
   if (o.max_time.count() > 0) text = fmt::format("max-time {}, {}", duration_text(o.max_time), text);
-  if (o.precision != Precision::f32) text += fmt::format(", precision {}", name_of(o.precision));
+  if (o.precision != TrainingPrecision::f32) text += fmt::format(", precision {}", name_of(o.precision));
   if (o.recompute) text += ", recompute";
   if (o.weights != WeightFormat::f32) text += fmt::format(", weights {}", name_of(o.weights));
   return fmt::format("{}, {}, label-smoothing {}{}{}", text, name_of(o.optimizer), o.label_smoothing,

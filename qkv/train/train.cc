@@ -18,14 +18,20 @@
 namespace qkv {
 namespace {
 
-// The state to resume from, if the options agree with it.
-std::optional<Checkpoint> checkpoint_for(const TrainOptions& options, const TrainingFolder& folder) {
-  if (!folder.resumes()) return {};
-  std::optional<Checkpoint> checkpoint(folder.state());
-  const std::string where = folder.state().string();
-  const std::optional<std::string> changed = difference(checkpoint->state().options, options, where);
+// Resolves precision auto; the line that says so, if that is the option.
+std::string resolve_precision(TrainOptions& options, const std::optional<Checkpoint>& checkpoint,
+                              bool all_have_products) {
+  if (options.precision != TrainingPrecision::automatic) return {};
+  std::optional<TrainingPrecision> begun;
+  if (checkpoint) begun = train_options_from_json(checkpoint->state().options, "training").precision;
+  const ResolvedPrecision resolved = resolve_automatic_precision(begun, all_have_products);
+  options.precision = resolved.precision;
+  return fmt::format("precision auto: {}, as {}", name_of(resolved.precision), resolved.why);
+}
+
+void check_resumed_options(const TrainOptions& options, const Checkpoint& checkpoint, const std::string& where) {
+  const std::optional<std::string> changed = difference(checkpoint.state().options, options, where);
   require<UsageError>(!changed, "train", "{}; this option cannot change on resume", changed.value_or(""));
-  return checkpoint;
 }
 
 // Everything but the dropout rates belongs to the parameters.
@@ -87,10 +93,13 @@ StoredVocabulary vocabulary_in(const std::filesystem::path& root, const TrainOpt
 }
 
 // Rank 0.
-TrainResult lead(const TrainOptions& options, Communicator& c) {
+TrainResult lead(TrainOptions options, Communicator& c, bool all_have_products) {
   const auto began = Trainer::Clock::now();
   TrainingFolder folder(options);
-  const std::optional<Checkpoint> checkpoint = checkpoint_for(options, folder);
+  std::optional<Checkpoint> checkpoint;
+  if (folder.resumes()) checkpoint.emplace(folder.state());
+  const std::string precision_note = resolve_precision(options, checkpoint, all_have_products);
+  if (checkpoint) check_resumed_options(options, *checkpoint, folder.state().string());
   if (checkpoint && folder.has_model() && is_finished(options, checkpoint->state())) {
     if (!options.quiet)
       Progress::write(fmt::format(
@@ -107,6 +116,7 @@ TrainResult lead(const TrainOptions& options, Communicator& c) {
                .shard_optimizer = options.shard_optimizer});
   Progress progress({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()});
   if (progress.on_terminal()) progress.note(fmt::format("reading {}", to_string(options.train)));
+  if (!precision_note.empty()) progress.note(precision_note);
   std::optional<StoredVocabulary> vocabulary;
   std::optional<SavedModel> init;
   if (checkpoint) {
@@ -127,6 +137,8 @@ TrainResult lead(const TrainOptions& options, Communicator& c) {
 // Other ranks. They have the parameters of rank 0.
 TrainResult follow_training(TrainOptions options, Communicator& c) {
   const Beginning beginning = hear(c);
+  if (options.precision == TrainingPrecision::automatic)
+    options.precision = train_options_from_json(beginning.options, "the options of process 0").precision;
   const std::optional<std::string> other =
       difference(beginning.options, options, fmt::format("the options of process 0, to process {}", c.rank()));
   require<UsageError>(!other, "train", "all processes must have the same options: {}", other.value_or(""));
@@ -149,7 +161,7 @@ TrainResult follow_training(TrainOptions options, Communicator& c) {
   const std::unique_ptr<TrainingTask> task = make_training_task(options, vocabulary, progress);
   check_same_data(*task, c);
   if (options.before_updates) options.before_updates();
-  task->model().train_in({.precision = options.precision, .weights = options.weights});
+  task->model().train_in({.precision = product_precision(options.precision), .weights = options.weights});
   Update update(*task, update_options(options), c);
   update.begin(0, {});
   return follow(update, c);
@@ -170,8 +182,9 @@ TrainResult train(const TrainOptions& options, Communicator& c) {
       options.context_parallel > 1 ? " divided by context-parallel" : "", groups, options.pieces,
       std::bit_ceil(static_cast<uint64_t>(groups)));
   if (options.threads > 0) set_threads(options.threads);
-  c.barrier();  // rank 0 may change files that the options of others are read from
-  return c.rank() == 0 ? lead(options, c) : follow_training(options, c);
+  // Waits for every rank: rank 0 may change files that the options of others are read from.
+  const bool all_have_products = all_have_bf16_products(c);
+  return c.rank() == 0 ? lead(options, c, all_have_products) : follow_training(options, c);
 }
 
 TrainResult train(const TrainOptions& options) {

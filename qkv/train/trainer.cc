@@ -53,7 +53,7 @@ Trainer::Trainer(const TrainOptions& options, TrainingTask& task, TrainingFolder
       best_(stopping_options(options)),
       progress_({.quiet = options.quiet, .terminal = Progress::stderr_is_terminal()}) {
   begin_profile();
-  task_.model().train_in({.precision = options_.precision, .weights = options_.weights});
+  task_.model().train_in({.precision = product_precision(options_.precision), .weights = options_.weights});
   if (start.checkpoint) {
     resume(*start.checkpoint);
   } else {

@@ -9,7 +9,7 @@ class TrainingNumbers : public train_test::TrainTest {};
 TEST_F(TrainingNumbers, WithBf16ProductsItLearnsAndResumesBitForBit) {
   const auto in_bf16 = [&](const char* model) {
     TrainOptions o = options(model);
-    o.precision = Precision::bf16;
+    o.precision = TrainingPrecision::bf16;
     return o;
   };
   const TrainResult f32 = train(options("f32")), whole = train(in_bf16("whole"));
@@ -26,7 +26,7 @@ TEST_F(TrainingNumbers, WithBf16ProductsItLearnsAndResumesBitForBit) {
   expect_same_weights("whole", "parts");
   EXPECT_GT(distance(parameters("whole"), parameters("f32")), 1e-5);
   EXPECT_NEAR(whole.loss, f32.loss, 0.05 * f32.loss);
-  o.precision = Precision::f32;
+  o.precision = TrainingPrecision::f32;
   EXPECT_THROW(train(o), UsageError);
 }
 
