@@ -5,13 +5,22 @@
 
 Works under torch.compile, torch.func.vmap and torch.func.grad: make masks and parts outside of the function that
 these transform, because they are objects, not tensors. Under autocast it computes in bfloat16. Gradients can be
-taken once. scaled_dot_product_attention, flex_attention and MultiheadAttention are PyTorch's, computed here.
+taken once. distributed_attention is the call over the processes of a group. scaled_dot_product_attention,
+flex_attention and MultiheadAttention are PyTorch's, computed here.
 """
 
 import torch as _torch
 
 from ._argument_errors import with_named_arguments as _with_named_arguments
 from ._call import parts_of as _parts_of
+from ._distributed import (
+    DistributedPlan,
+    SequenceLayout,
+    contiguous_layout,
+    distributed_attention,
+    distributed_plan,
+    zigzag_layout,
+)
 from ._flex import flex_attention
 from ._operator import Call as _Call
 from ._sdpa import MultiheadAttention, scaled_dot_product_attention
@@ -27,9 +36,14 @@ from ._torch_operations import (
 )
 
 __all__ = [
+    "DistributedPlan",
     "MultiheadAttention",
+    "SequenceLayout",
     "attention",
     "attention_packed",
+    "contiguous_layout",
+    "distributed_attention",
+    "distributed_plan",
     "flex_attention",
     "gate_heads",
     "local_p",
@@ -39,6 +53,7 @@ __all__ = [
     "rotary",
     "scaled_dot_product_attention",
     "softmax",
+    "zigzag_layout",
 ]
 
 

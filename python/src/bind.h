@@ -18,6 +18,7 @@ void bind_scores(nb::module_& m);
 void bind_other_parts(nb::module_& m);  // modify, normalize, reweigh
 void bind_functions(nb::module_& m);    // masks, score modifications and scores that are Python functions
 void bind_attention(nb::module_& m);
+void bind_distributed(nb::module_& m);
 void bind_operations(nb::module_& m);
 void bind_caches(nb::module_& m);
 void bind_layer(nb::module_& m);

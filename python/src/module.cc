@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
   python::bind_other_parts(m);
   python::bind_functions(m);
   python::bind_attention(m);
+  python::bind_distributed(m);
   python::bind_operations(m);
   python::bind_caches(m);
   python::bind_layer(m);

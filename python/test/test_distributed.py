@@ -1,4 +1,4 @@
-"""Training with qkv.torch by two processes of PyTorch (gloo): the losses of one process, whichever way they
+"""Training with qkv.torch by several processes of PyTorch (gloo): the losses of one process, whichever way they
 divide the work, and after a failure."""
 
 import importlib.util
@@ -13,11 +13,10 @@ import pytest
 if importlib.util.find_spec("torch") is None:
     pytest.skip("without torch", allow_module_level=True)
 
-program = pathlib.Path(__file__).parents[2] / "example" / "cluster" / "torch_parallel.py"
+examples = pathlib.Path(__file__).parents[2] / "example" / "cluster"
 
 
-def losses(folder, kind, processes, *arguments):
-    folder.mkdir()
+def output(program, processes, *arguments):
     environment = {
         **{name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"},
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -25,17 +24,27 @@ def losses(folder, kind, processes, *arguments):
     }
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--max-restarts", "1"]
     ran = subprocess.run(
-        [*torchrun, "--nproc-per-node", str(processes), str(program), kind, str(folder), *arguments],
+        [*torchrun, "--nproc-per-node", str(processes), str(examples / program), *arguments],
         env=environment,
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    assert f"{processes} processes of " in ran.stdout
-    steps = [int(step) for step in re.findall(r"^step (\d+) ", ran.stdout, re.MULTILINE)]
-    assert steps == list(range(1, 13))
-    return [float(loss) for loss in re.findall(r" loss ([\d.]+)$", ran.stdout, re.MULTILINE)]
+    return ran.stdout
+
+
+def losses_in(text, count):
+    steps = [int(step) for step in re.findall(r"^step (\d+) ", text, re.MULTILINE)]
+    assert steps == list(range(1, count + 1))
+    return [float(loss) for loss in re.findall(r" loss ([\d.]+)$", text, re.MULTILINE)]
+
+
+def losses(folder, kind, processes, *arguments):
+    folder.mkdir()
+    text = output("torch_parallel.py", processes, kind, str(folder), *arguments)
+    assert f"{processes} processes of " in text
+    return losses_in(text, 12)
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +61,9 @@ def test_two_processes_have_the_losses_of_one(kind, of_one_process, tmp_path):
 
 def test_a_failed_process_is_started_again_and_the_losses_are_the_same(of_one_process, tmp_path):
     assert losses(tmp_path / "ddp", "ddp", 2, "5") == pytest.approx(of_one_process, abs=2e-4)
+
+
+def test_a_sequence_over_processes_has_the_losses_of_one():
+    one, two = (output("torch_long_sequence.py", processes, "1024") for processes in (1, 2))
+    assert losses_in(two, 8) == pytest.approx(losses_in(one, 8), abs=2e-4)
+    assert "2 processes, 512 tokens each\nring: 65536 bytes in the forward" in two

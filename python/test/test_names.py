@@ -117,7 +117,7 @@ not_for_users = set(  # for mechanisms written in C++, or options structs that a
     multiply_rows rows_product rotary_scaling_error sum_by_distance PredictedWindow ProjectionBias
     TextFrame
     """.split()
-) | set(  # attention across processes is in C++ only
+) | set(  # attention across processes: of PyTorch's tensors, in qkv.torch
     """
     DistributedPlan DistributedSequence SequenceBlock SequenceLayout contiguous_layout distributed_attention
     distributed_plan merge zigzag_layout
