@@ -14,6 +14,7 @@
 #include "qkv/attention/attention.h"
 #include "qkv/attention/cache.h"
 #include "qkv/attention/distributed.h"
+#include "qkv/attention/distributed_multi_token.h"
 #include "qkv/attention/explain.h"
 #include "qkv/attention/forward_backward.h"
 #include "qkv/attention/local.h"

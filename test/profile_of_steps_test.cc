@@ -7,6 +7,7 @@
 
 #include "qkv/attention/attention.h"
 #include "qkv/attention/distributed.h"
+#include "qkv/attention/distributed_multi_token.h"
 #include "qkv/attention/mask/causal.h"
 #include "qkv/attention/multi_token.h"
 #include "qkv/attention/packed.h"
@@ -128,6 +129,10 @@ TEST(ProfileOfOps, EveryOpOnTheTapeHasItsForward) {
       [&] {
         const SequenceLayout layout = contiguous_layout(3, 1);
         return distributed_attention(heads, heads, heads, {world(), layout, layout});
+      },
+      [&] {
+        const SequenceLayout layout = contiguous_layout(3, 1);
+        return distributed_multi_token_attention(heads, heads, heads, {world(), layout, layout});
       },
   };
   for (const auto& op : ops) {

@@ -120,7 +120,7 @@ not_for_users = set(  # for mechanisms written in C++, or options structs that a
 ) | set(  # attention across processes: of PyTorch's tensors, in qkv.torch
     """
     DistributedPlan DistributedSequence SequenceBlock SequenceLayout contiguous_layout distributed_attention
-    distributed_plan merge zigzag_layout
+    distributed_multi_token_attention distributed_plan merge zigzag_layout
     """.split()
 )
 

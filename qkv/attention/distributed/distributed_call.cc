@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
-#include <type_traits>
 
+#include "qkv/attention/distributed/agreement.h"
 #include "qkv/attention/engine/parts.h"
 #include "qkv/base/collectives.h"
 #include "qkv/base/error.h"
-#include "qkv/base/random.h"
 #include "qkv/op/convert.h"
 
 namespace qkv::internal {
@@ -19,55 +17,10 @@ constexpr const char* op = "distributed_attention";
 void check(const Tensor& q, const Tensor& k, const Tensor& v, const DistributedSequence& s,
            const AttentionOptions& options) {
   check_inputs(q, k, v);
-  const int rank = s.communicator.rank(), ranks = s.communicator.size();
-  for (const SequenceLayout* layout : {&s.queries, &s.keys})
-    for (const SequenceBlock& block : layout->blocks())
-      require(block.rank < ranks, op, "the layout gives [{}, {}) to rank {} of {}", block.begin, block.end,
-              block.rank, ranks);
-  require(q.dim(2) == s.queries.rows(rank), op, "rank {} must have {} queries, q is {}", rank, s.queries.rows(rank),
-          describe("BHTD", q.shape()));
-  require(k.dim(2) == s.keys.rows(rank), op, "rank {} must have {} keys, k is {}", rank, s.keys.rows(rank),
-          describe("BGSD", k.shape()));
+  check_rows(op, q, k, s);
   if (options.score && options.score->reads_positions())
     fail<UsageError>(op, "{} depends on the positions of keys, which other ranks have: take another score",
                      options.score->name());
-}
-
-uint64_t hash(const SequenceLayout& layout) {
-  uint64_t sum = 0;
-  for (const SequenceBlock& block : layout.blocks())
-    sum = mix(sum, mix(static_cast<uint64_t>(block.end), static_cast<uint64_t>(block.rank)));
-  return sum;
-}
-
-// What must be the same on every rank.
-struct Agreement {
-  AttentionShape shape;
-  int64_t dtype, with_backward, distribution;
-  uint64_t queries, keys;
-
-  std::string text() const {
-    const AttentionShape& s = shape;
-    return fmt::format("B {}, H {}, G {}, T {}, S {}, D {}, E {}, {}{}", s.B, s.H, s.G, s.T, s.S, s.D, s.E,
-                       dtype == static_cast<int64_t>(DType::bf16) ? "bf16" : "f32",
-                       with_backward ? ", with a gradient" : "");
-  }
-};
-static_assert(std::has_unique_object_representations_v<Agreement>);
-
-void agree(const DistributedCall& call, Distribution distribution) {
-  Communicator& c = *call.communicator;
-  const Agreement mine = {call.call.shape,         static_cast<int64_t>(call.call.q.dtype()),
-                          call.with_backward,      static_cast<int64_t>(distribution),
-                          hash(call.query_layout), hash(call.key_layout)};
-  const std::vector<std::vector<std::byte>> all = all_gather_bytes(c, bytes_of(std::span(&mine, 1)));
-  for (size_t rank = 0; rank < all.size(); ++rank) {
-    Agreement theirs = {};
-    std::memcpy(&theirs, all[rank].data(), std::min(sizeof(theirs), all[rank].size()));
-    require(std::memcmp(&theirs, &mine, sizeof(mine)) == 0, op,
-            "all ranks must make the same call, with the same layouts: rank {} has {}; rank {} has {}", c.rank(),
-            mine.text(), rank, theirs.text());
-  }
 }
 
 // The blocks of this rank, in parts. A backward takes memory for all queries of a part, and time for those that see only a
@@ -138,7 +91,7 @@ DistributedCall prepare_distributed(const Variable& q, const Variable& k, const 
                        .needed = {},
                        .inputs = inputs_of(prepared.q, prepared.k, values, options)};
   d.with_backward = recording(d.inputs);
-  agree(d, sequence.distribution);
+  agree(sequence, {.shape = d.call.shape, .dtype = d.call.q.dtype(), .with_backward = d.with_backward});
   d.queries = needs_of(d);
   const size_t blocks = sequence.keys.blocks().size();
   for (const std::vector<std::byte>& bytes :

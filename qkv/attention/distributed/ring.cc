@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
+#include "qkv/attention/distributed/add_rows.h"
 #include "qkv/attention/distributed/tensor_bytes.h"
 #include "qkv/attention/engine/call_work.h"
 #include "qkv/attention/engine/parts.h"
-#include "qkv/base/threads.h"
-#include "qkv/kernel/kernels.h"
 
 namespace qkv::internal {
 namespace {
@@ -76,12 +75,6 @@ Tensor packed(const AttentionShape& s, const std::vector<KeyPart>& parts, DType 
   return message;
 }
 
-// Exchanges messages of which either may be empty: then nothing is sent.
-void exchange(Communicator& c, int to, const Tensor& sent, int from, Tensor& received) {
-  c.exchange(sent.numel() > 0 ? to : Communicator::no_rank, tensor_bytes(sent),
-             received.numel() > 0 ? from : Communicator::no_rank, writable_tensor_bytes(received));
-}
-
 // Calls visit(parts, to, from) for the keys and values of each rank that this one needs: its own first, then those of the
 // rank before it, and so on. `from` has sent them, and `to` is the rank that got those of this one at the same time.
 template <class Visit>
@@ -125,17 +118,6 @@ void for_each_part(const AttentionCall& of_queries, const QueryNeeds& q, const s
     call.part.keys = keys.end - keys.begin;
     visit(call, keys, i);
   }
-}
-
-// sum += x; both (B,heads,rows,width) f32 with contiguous rows.
-void add_to(Tensor sum, const Tensor& x) {
-  const int64_t heads = x.dim(1), n = x.dim(2), width = x.dim(3);
-  parallel_ranges(x.dim(0) * heads * n, 256, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t b = i / (heads * n), h = i / n % heads, row = i % n;
-      kernel::kernels().rows.add_scaled(row_pointer(x, b, h, row), 1.0f, width, row_pointer(sum, b, h, row));
-    }
-  });
 }
 
 // The gradients of a rank, in f32 until all parts are summed.
@@ -213,10 +195,10 @@ BackwardResult ring_backward(const DistributedCall& d, const ForwardResult& forw
         count_work(backward_work(forward_work(std::span(&call, 1))));
         const BackwardResult r = backward_pass(call, results[n], rows(dout, d.queries[n]), DType::f32);
         calls[n].counts_normalizer = false;
-        add_to(rows(sums.dq, d.queries[n]), r.dq);
+        add_rows(rows(sums.dq, d.queries[n]), r.dq);
         const KeyPart gradient = gradients[i].slice(keys);
-        add_to(gradient.k, r.dk);
-        add_to(gradient.v, r.dv);
+        add_rows(gradient.k, r.dk);
+        add_rows(gradient.v, r.dv);
         sums.add_parameters(r.parameters);
       });
     if (from == d.rank()) return;
@@ -225,8 +207,8 @@ BackwardResult ring_backward(const DistributedCall& d, const ForwardResult& forw
     exchange(*d.communicator, from, message, to, received);
     const std::vector<KeyPart> own = own_parts(d, to, sums.dk, sums.dv);
     for (size_t i = 0; i < own.size(); ++i) {
-      add_to(own[i].k, returned[i].k);
-      add_to(own[i].v, returned[i].v);
+      add_rows(own[i].k, returned[i].k);
+      add_rows(own[i].v, returned[i].v);
     }
   });
   const DType dtype = d.call.q.dtype();

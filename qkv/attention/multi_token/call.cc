@@ -66,13 +66,15 @@ kernel::Convolution HeadConvolution::backward(int64_t head, const float* grad, f
   return c;
 }
 
-MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, const MultiTokenOptions& options) {
+MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, const MultiTokenOptions& options,
+                       const std::optional<MultiTokenPart>& part) {
   check_inputs(q.value(), k.value(), v.value());
   require(q.dim(3) == k.dim(3), op, "queries and keys must have the same width D: q is {}, k is {}",
           describe("BHTD", q.shape()), describe("BGSD", k.shape()));
   const int64_t H = q.dim(1);
   MultiTokenCall call = {
       .shape = {.B = q.dim(0), .H = H, .G = k.dim(1), .T = q.dim(2), .S = k.dim(2), .D = q.dim(3), .E = v.dim(3)},
+      .part = {},
       .q = q.value(),
       .k = k.value(),
       .v = v.value(),
@@ -90,7 +92,8 @@ MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, 
           "the convolutions may read at most {1} earlier queries together, they read {0}", call.halo(), max_halo);
   require(call.history >= 0 && call.history <= call.shape.T, op, "history must be 0 to T {1}, it is {0}",
           call.history, call.shape.T);
-  if (call.mask) call.mask->check(call.shape);
+  call.part = part.value_or(MultiTokenPart{.whole = call.shape, .history = call.history});
+  if (call.mask) call.mask->check(call.part.whole);
   const WeightDropout& d = options.dropout;
   require(d.rate >= 0 && d.rate < 1, op, "the rate of dropout must be in [0, 1), it is {}", d.rate);
   if (d.rate > 0) call.dropout = kernel::dropout_key(d.seed, d.stream, static_cast<float>(d.rate));

@@ -33,9 +33,18 @@ struct HeadMix {
   bool given() const { return matrices.defined(); }
 };
 
+// The whole that a call is a part of, in attention over processes (distributed_multi_token.h): masks and dropout see it. Of a call
+// that is no part it is the call.
+struct MultiTokenPart {
+  AttentionShape whole;
+  int64_t history = 0;         // of the whole
+  int64_t query = 0, key = 0;  // the places in it of the first query and the first key
+};
+
 struct MultiTokenCall {
   AttentionShape shape;  // T includes the history
-  Tensor q, k, v;        // f32
+  MultiTokenPart part;
+  Tensor q, k, v;  // f32
   float scale = 1.0f;
   int64_t history = 0;
   MaskPtr mask;
@@ -47,7 +56,9 @@ struct MultiTokenCall {
   int64_t outputs() const { return shape.T - history; }
 };
 
-MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, const MultiTokenOptions& options);
+// Without a part, of the whole.
+MultiTokenCall prepare(const Variable& q, const Variable& k, const Variable& v, const MultiTokenOptions& options,
+                       const std::optional<MultiTokenPart>& part = {});
 
 // q, k, v, and the given parameters: pre_conv, pre_mix, post_conv, post_head or post_mix.
 std::vector<Variable> inputs_of(const Variable& q, const Variable& k, const Variable& v,

@@ -5,15 +5,22 @@ namespace {
 
 int64_t block_outputs(const MultiTokenCall& call) { return max_block_queries - call.halo(); }
 
+// Queries [query, query + queries) of the call, as the mask sees them.
+QueryBlock queries_in_whole(const MultiTokenCall& call, const RowBlock& block, int64_t head, int64_t query,
+                            int64_t queries) {
+  return {&call.part.whole, block.batch, head, call.part.query + query, queries, round_to_lanes(queries)};
+}
+
 // The range of keys that any query sees in any head.
 KeyRange visible_keys(const MultiTokenCall& call, const RowBlock& block) {
   KeyRange all = {call.shape.S, 0};
   const int64_t query = std::max<int64_t>(0, block.first), queries = block.first + block.end_lane() - query;
   for (int64_t h = 0; h < call.shape.H; ++h) {
-    const KeyRange keys =
-        call.mask->key_range({&call.shape, block.batch, h, query, queries, round_to_lanes(queries)});
-    if (keys.begin >= keys.end) continue;
-    all = {std::min(all.begin, keys.begin), std::max(all.end, keys.end)};
+    const KeyRange keys = call.mask->key_range(queries_in_whole(call, block, h, query, queries));
+    const int64_t begin = std::max<int64_t>(0, keys.begin - call.part.key),
+                  end = std::min(call.shape.S, keys.end - call.part.key);
+    if (begin >= end) continue;
+    all = {std::min(all.begin, begin), std::max(all.end, end)};
   }
   return all.begin < all.end ? all : KeyRange{0, 0};
 }
@@ -79,11 +86,11 @@ void MaskBits::fill(const MultiTokenCall& call, int64_t slot, const RowBlock& bl
            *of_outputs = &bits_[at(slot, head, 2)];
   const int64_t query = std::max<int64_t>(0, block.first), queries = block.first + block.end_lane() - query,
                 shift = query - block.first;
-  const QueryBlock real = {&call.shape, block.batch, head, query, queries, round_to_lanes(queries)};
+  const QueryBlock real = queries_in_whole(call, block, head, query, queries);
   const uint64_t all_queries = first_queries(queries);
   for (int64_t c = block.first_chunk(); c < block.end_chunk(); ++c) {
     const KeyRange keys = block.chunk(c);
-    const Tile tile{real, keys.begin, keys.end - keys.begin};
+    const Tile tile{real, call.part.key + keys.begin, keys.end - keys.begin};
     uint64_t* bits = of_scores + (keys.begin - block.keys.begin);
     const Visibility visibility = call.mask ? call.mask->classify(tile) : Visibility::visible;
     if (visibility == Visibility::partial)

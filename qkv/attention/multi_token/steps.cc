@@ -64,10 +64,13 @@ void convolved_weights(const MultiTokenCall& call, const RowBlock& block, int64_
 void drop_weights(const MultiTokenCall& call, const RowBlock& block, int64_t head, int64_t key, int64_t keys,
                   float* w) {
   if (!call.dropout) return;
-  const AttentionShape& n = call.shape;
-  const int64_t row = (call.outputs() + max_block_queries - 1) / max_block_queries * max_block_queries;
+  const MultiTokenPart& part = call.part;
+  const AttentionShape& n = part.whole;
+  const int64_t whole_outputs = n.T - part.history;
+  const int64_t row = (whole_outputs + max_block_queries - 1) / max_block_queries * max_block_queries;
+  const int64_t output = part.query + block.out_row(part.history);
   for (int64_t j = 0; j < keys; ++j) {
-    const int64_t first = ((block.batch * n.H + head) * n.S + key + j) * row + block.out_row(call.history);
+    const int64_t first = ((block.batch * n.H + head) * n.S + part.key + key + j) * row + output;
     float* outputs = w + j * block.width + block.out_lane;
     kernel::kernels().rows.dropout(outputs, block.outputs, *call.dropout, first, outputs);
   }
