@@ -5,12 +5,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
 namespace qkv {
 
 struct HeadWeights {
+  // The weights of a query that is none, such as one that sees no key: it is in no mean.
+  static constexpr float no_query = std::numeric_limits<float>::quiet_NaN();
+
   std::span<const float> weights;     // (T,S)
   std::span<const std::string> keys;  // S tokens
   bool self = false;                  // query t is at the position of key t

@@ -5,6 +5,7 @@
 //     return mean.value();                                                  // none without queries
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -13,6 +14,7 @@ namespace qkv {
 class MeanWeight {
  public:
   void add(double weight) {
+    if (std::isnan(weight)) return;  // HeadWeights::no_query
     sum_ += weight;
     ++count_;
   }

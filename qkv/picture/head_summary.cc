@@ -2,9 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "qkv/interpret/pattern/current_token.h"
+#include "qkv/interpret/pattern/diagonal.h"
+#include "qkv/interpret/pattern/first_token.h"
+#include "qkv/interpret/pattern/next_token.h"
+#include "qkv/interpret/pattern/previous_token.h"
 
 namespace qkv {
 namespace {
@@ -22,10 +29,10 @@ TokenRelation relation_of(const Panel& panel) {
   return TokenRelation::other;
 }
 
-// Positions of which a head may prefer one, each with the share of its weight.
+// Positions of which a head may prefer one, each with the share of its weight; none: it has no such position.
 struct Preference {
   std::string name;
-  double share = 0;
+  std::optional<double> share;
 };
 
 double entropy_of(const std::vector<double>& shares) {
@@ -37,35 +44,24 @@ double entropy_of(const std::vector<double>& shares) {
 
 class HeadReader {
  public:
-  explicit HeadReader(const Panel& panel)
-      : panel_(panel), keys_(panel.columns.size()), mean_(keys_), relation_(relation_of(panel)) {
-    const std::string& first = panel.columns.front();
-    preferences_ = {{relation_ == TokenRelation::same      ? "same token"
-                     : relation_ == TokenRelation::shifted ? "current token"
-                                                           : "diagonal"},
-                    {"previous token"},
-                    {"next token"},
-                    {first == "0" ? "first key" : "first token " + first},
-                    {"last token " + panel.columns.back()}};
-  }
+  explicit HeadReader(const Panel& panel) : panel_(panel), keys_(panel.columns.size()), mean_(keys_) {}
 
   HeadSummary read() {
     const std::span<const float> weights = panel_.weights.span<float>();
-    for (size_t i = 0; i < panel_.rows.size(); ++i) add_row(i, weights.subspan(i * keys_, keys_));
+    shares_.reserve(weights.size());
+    for (size_t i = 0; i < panel_.rows.size(); ++i) add_row(weights.subspan(i * keys_, keys_));
     if (queries_ == 0) return {.pattern = "nothing"};
     const double count = static_cast<double>(queries_);
     for (double& share : mean_) share /= count;
     HeadSummary out;
     if (choosing_ > 0) out.entropy = relative_entropy_ / static_cast<double>(choosing_);
     out.information = std::max(0.0, entropy_of(mean_) - entropy_ / count);
-    const size_t key = static_cast<size_t>(std::max_element(mean_.begin(), mean_.end()) - mean_.begin());
-    preferences_.push_back({"token " + panel_.columns[key], mean_[key] * count});
-    out.pattern = pattern(out.entropy, count);
+    out.pattern = pattern(out.entropy);
     return out;
   }
 
  private:
-  void add_row(size_t i, std::span<const float> row) {
+  void add_row(std::span<const float> row) {
     std::vector<double> shares;
     double sum = 0;
     size_t seen = 0;
@@ -74,8 +70,12 @@ class HeadReader {
       sum += shares.back();
       seen += weight > 0;
     }
-    if (sum <= 0) return;
+    if (sum <= 0) {
+      shares_.insert(shares_.end(), keys_, HeadWeights::no_query);
+      return;
+    }
     for (size_t j = 0; j < keys_; ++j) mean_[j] += shares[j] /= sum;
+    shares_.insert(shares_.end(), shares.begin(), shares.end());
     const double bits = entropy_of(shares);
     entropy_ += bits;
     if (seen > 1) {
@@ -83,29 +83,28 @@ class HeadReader {
       ++choosing_;
     }
     ++queries_;
-    const auto at = static_cast<ptrdiff_t>(own_key(i));
-    const bool text = relation_ != TokenRelation::other;
-    for (const ptrdiff_t offset : {0, -1, 1}) {
-      const ptrdiff_t key = at + offset;
-      if (key < 0 || key >= static_cast<ptrdiff_t>(keys_) || (offset != 0 && !text)) continue;
-      preferences_[offset == 0 ? 0 : offset < 0 ? 1 : 2].share += shares[static_cast<size_t>(key)];
-    }
-    preferences_[3].share += shares.front();
-    preferences_[4].share += shares.back();
   }
 
-  // The key on the diagonal.
-  size_t own_key(size_t i) const {
-    const size_t queries = panel_.rows.size();
-    if (queries == keys_ || queries == 1) return std::min(i, keys_ - 1);
-    return (2 * i * (keys_ - 1) + queries - 1) / (2 * (queries - 1));
+  std::vector<Preference> preferences() const {
+    const TokenRelation relation = relation_of(panel_);
+    const HeadWeights head = {.weights = shares_, .keys = panel_.columns, .self = relation != TokenRelation::other};
+    const std::string &first = panel_.columns.front(), &last = panel_.columns.back();
+    const size_t key = static_cast<size_t>(std::max_element(mean_.begin(), mean_.end()) - mean_.begin());
+    return {{relation == TokenRelation::same ? "same token" : "current token", pattern::current_token(head)},
+            {"diagonal", pattern::diagonal(head)},
+            {"previous token", pattern::previous_token(head)},
+            {"next token", pattern::next_token(head)},
+            {first == "0" ? "first key" : "first token " + first, pattern::first_token(head)},
+            {"last token " + last, mean_.back()},
+            {"token " + panel_.columns[key], mean_[key]}};
   }
 
-  std::string pattern(double entropy, double count) const {
+  std::string pattern(double entropy) const {
     if (entropy >= 0.9) return "even";
-    const auto best = std::max_element(preferences_.begin(), preferences_.end(),
+    const std::vector<Preference> all = preferences();
+    const auto best = std::max_element(all.begin(), all.end(),
                                        [](const Preference& a, const Preference& b) { return a.share < b.share; });
-    const double share = best->share / count;
+    const double share = best->share.value_or(0);
     if (share >= 0.4 && share * static_cast<double>(keys_) >= 2)
       return fmt::format("{} {:.0f}%", best->name, 100 * share);
     return entropy <= 0.4 ? "focused" : "mixed";
@@ -113,10 +112,9 @@ class HeadReader {
 
   const Panel& panel_;
   size_t keys_, queries_ = 0, choosing_ = 0;  // choosing: queries that see several keys
+  std::vector<float> shares_;                 // (T,S): the weights, with rows that sum to 1
   std::vector<double> mean_;                  // over the queries, of each key
   double entropy_ = 0, relative_entropy_ = 0;
-  TokenRelation relation_;
-  std::vector<Preference> preferences_;
 };
 
 }  // namespace

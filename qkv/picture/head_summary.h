@@ -9,7 +9,7 @@
 //              is attended to tells about the query. 0 where every query attends alike, also if to a single key.
 // pattern      "even" from an entropy of 0.9; otherwise the position that has most of the weight, with its share, if that is
 //              40% and twice what even weights have: the same, previous or next token (of self-attention), the diagonal,
-//              the first, the last or another token; otherwise "focused" up to an entropy of 0.4, and "mixed"
+//              the first (all of these as in interpret/pattern/), the last or another token; otherwise "focused" up to an entropy of 0.4, and "mixed"
 //
 // Negative weights count as zero, and queries without weights do not count.
 #pragma once

@@ -24,7 +24,7 @@ inline std::optional<Distance> strongest_distance(const HeadWeights& head) {
     if (d >= -1 && d <= 1) continue;
     MeanWeight mean;
     for (int64_t t = std::max<int64_t>(0, -d); t < T && t + d < T; ++t) mean.add(head.at(t, t + d));
-    if (!best || mean.value() > best->strength) best = {d, *mean.value()};
+    if (mean.value() && (!best || *mean.value() > best->strength)) best = {d, *mean.value()};
   }
   return best;
 }
