@@ -43,37 +43,45 @@ Ablation of_translator(const AblationJob& job, const AblationProgress& progress)
                 progress);
 }
 
-Ablation of_generator(const AblationJob& job, const AblationProgress& progress) {
+std::vector<std::string> texts_of(const AblationJob& job, const char* kind) {
   require<UsageError>(!job.beam && !job.loss_only, "qkv inspect",
-                      "--beam and --loss-only are for models that translate; this one is causal");
+                      "--beam and --loss-only are for models that translate; this one is {}", kind);
   std::vector<std::string> texts;
   LineReader lines(job.input);
   for (std::string line; (job.limit == 0 || std::ssize(texts) < job.limit) && lines.next(line);)
     texts.push_back(line);
   require<InputError>(!texts.empty(), job.input, "no texts: it is empty");
+  return texts;
+}
+
+Ablation of_generator(const AblationJob& job, const AblationProgress& progress) {
+  const std::vector<std::string> texts = texts_of(job, "causal");
   return ablate(open_generator("inspect", job.model, job.held), texts, job.groups, {}, progress);
+}
+
+Ablation of_mask_filler(const AblationJob& job, const AblationProgress& progress) {
+  const std::vector<std::string> texts = texts_of(job, "masked");
+  return ablate(open_mask_filler("inspect", job.model, job.held), texts, job.groups, {}, progress);
 }
 
 }  // namespace
 
 int print_ablation(const AblationJob& job, Architecture architecture) {
-  require<UsageError>(
-      architecture != Architecture::masked, "qkv inspect",
-      "--ablate with --input is for models that translate or generate; of a masked model it removes "
-      "heads from the picture of a SENTENCE");
   Progress progress({.quiet = job.quiet || !Progress::stderr_is_terminal(), .terminal = true});
   const auto start = std::chrono::steady_clock::now();
   const auto show = [&](int64_t done) {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
     if (progress.due()) progress.show(line_progress(done, 1 + std::ssize(job.groups), elapsed.count()));
   };
-  const bool is_causal = architecture == Architecture::causal;
-  Ablation found = is_causal ? of_generator(job, show) : of_translator(job, show);
+  const bool translates = !is_language_model(architecture);
+  Ablation found = translates                             ? of_translator(job, show)
+                   : architecture == Architecture::causal ? of_generator(job, show)
+                                                          : of_mask_filler(job, show);
   progress.clear();
   if (job.sorted) found = found.sorted();
   fmt::print("{}", job.json ? json_of(found).dump(1) + "\n" : ablation_table(found));
   if (!job.quiet)
-    say(fmt::format("{}, {}; loss per token in nats", counted(found.texts, is_causal ? "text" : "sentence pair"),
+    say(fmt::format("{}, {}; loss per token in nats", counted(found.texts, translates ? "sentence pair" : "text"),
                     counted(found.tokens, "token")));
   return 0;
 }

@@ -181,8 +181,7 @@ Command add_inspect(App& parent) {
       "HEADS");
   flag(app, "--input", c->input,
        "test set of --ablate, whose loss and BLEU are printed: sentence pairs as of qkv evaluate, a text for a "
-       "causal "
-       "model",
+       "causal or masked model",
        corpus_unit);
   flag(app, "--limit", c->limit, "number of lines of the test set; 0: all", "N");
   app.add_flag("--loss-only", c->loss_only, "do not translate the test set, which BLEU needs");

@@ -23,6 +23,7 @@
 #include "qkv/decode/sampling.h"
 #include "qkv/decode/score.h"
 #include "qkv/decode/score_documents.h"
+#include "qkv/decode/score_masked.h"
 #include "qkv/decode/search.h"
 #include "qkv/decode/shortlist.h"
 #include "qkv/interpret/ablation.h"

@@ -5,6 +5,7 @@
 #include "qkv/interpret/ablation.h"
 #include "qkv/interpret/head_table.h"
 #include "qkv/model/causal.h"
+#include "qkv/model/masked.h"
 #include "test/command_test.h"
 
 namespace qkv::inspect_heads_test {
@@ -20,6 +21,11 @@ class InspectHeads : public CommandTest {
     c.d_model = c.ffn = 16, c.heads = 2, c.decoder_layers = 2, c.max_positions = 40;
     save_model(at("causal"), CausalTransformer(c, 1), {{"tokenizer.model", tokenizer.checksum()}});
     tokenizer.save(at("causal/tokenizer.model"));
+    c.architecture = Architecture::masked;
+    c.source_vocabulary = c.target_vocabulary = tokenizer.size() + 1;
+    c.encoder_layers = 2;
+    save_model(at("masked"), MaskedTransformer(c, 1), {{"tokenizer.model", tokenizer.checksum()}});
+    tokenizer.save(at("masked/tokenizer.model"));
     write_file(at("lines.txt"), "I am cold.\nGo on.\nI am on.\n");
   }
 };
@@ -55,6 +61,17 @@ TEST_F(InspectHeads, AblationOfACausalModelIsItsPerplexity) {
             whole.out.substr(0, whole.out.find('\t')));
   EXPECT_EQ(json["ablated"].size(), 2u);
   EXPECT_FALSE(json["whole"].contains("bleu"));
+}
+
+TEST_F(InspectHeads, AblationOfAMaskedModelIsTheLossOfItsMaskedTokens) {
+  const MaskFiller filler{std::filesystem::path(at("masked"))};
+  const std::vector<std::string> lines = {"I am cold.", "Go on."};
+  const Ablation wanted = ablate(filler, lines, heads_named("layers", filler.model().config(), "test"));
+  const Outcome table = bash("qkv inspect -m masked --ablate layers -i lines.txt --limit 2");
+  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_EQ(table.out, ablation_table(wanted.sorted()));
+  EXPECT_EQ(table.err, fmt::format("2 texts, {} tokens; loss per token in nats\n", wanted.tokens));
+  expect_error(bash("qkv inspect -m masked -i lines.txt --ablate all --beam 2"), 2, {"--beam", "masked"});
 }
 
 TEST_F(InspectHeads, APictureMayBeWithoutSomeHeads) {

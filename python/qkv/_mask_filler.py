@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from . import _core
 from ._described import add_options
-from ._inspection import Inspection, inspection_of, list_of
+from ._inspection import Ablation, Inspection, ablation_of, inspection_of, list_of
 from ._model_folder import model_folder
 from ._options import FillMaskOptions, Precision, WeightFormat
 
@@ -102,6 +102,11 @@ class MaskFiller:
         """The attention weights of every layer and head for a text; masks are filled by the most likely tokens.
         ablate: heads whose outputs are zero meanwhile, "encoder.3.self.5"."""
         return inspection_of(text, self._filler.inspect(text, marker, list_of(ablate)))
+
+    def ablate(self, heads: str | Iterable[str], texts: Iterable[str]) -> Ablation:
+        """The loss of masked tokens without some heads, whose outputs are replaced by zero. Every token of the
+        texts is masked once, every seventh at a time. heads: as for Generator.ablate(), "encoder.3.self.5"."""
+        return ablation_of(self._filler.ablate(list_of(heads), list_of(texts)))
 
     @property
     def config(self) -> dict[str, Any]:

@@ -54,6 +54,17 @@ nb::tuple inspect_masked(const MaskFiller& filler, nb::handle text, nb::handle m
   return inspection_tuple(seen);
 }
 
+nb::tuple ablate_masked(const MaskFiller& filler, nb::list heads, nb::list texts) {
+  const std::vector<NamedHeads> groups = groups_of(heads, filler.model().config(), "ablate: heads");
+  const std::vector<std::string> lines = strings_of(texts, "ablate: texts");
+  Ablation found;
+  {
+    const nb::gil_scoped_release unlocked;
+    found = ablate(filler, lines, groups, {}, [](int64_t) { check_signals(); });
+  }
+  return ablation_tuple(found);
+}
+
 }  // namespace
 
 void bind_mask_filler(nb::module_& m) {
@@ -70,6 +81,7 @@ void bind_mask_filler(nb::module_& m) {
           "folder"_a, "weights"_a.none(), "map"_a, "precision"_a)
       .def("fill", &fill)
       .def("inspect", &inspect_masked, "text"_a, "marker"_a, "ablate"_a)
+      .def("ablate", &ablate_masked)
       .def("config", [](const MaskFiller& f) { return to_json(f.model().config()); })
       .def("describe",
            [](const MaskFiller& f) { return describe(f.model().config(), {.weights = held_weights(f.model())}); });

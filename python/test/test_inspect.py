@@ -113,6 +113,10 @@ def test_the_loss_without_heads(model):
         filler = qkv.MaskFiller(folder)
         whole, without = filler.inspect(text), filler.inspect(text, ablate="encoder.0.self")
         assert not np.allclose(whole.attention[0].layers[2], without.attention[0].layers[2])
+        found = filler.ablate("layers", [text, "Go on now"])
+        assert found.texts == 2 and found.tokens > 2 and found.whole.bleu is None
+        assert found.ablated[0].name == "encoder.0.self"
+        assert found.ablated[0].loss != found.whole.loss
         return
     generator = qkv.Generator(folder)
     found = generator.ablate(["decoder.1.self.0", "decoder.0.self,decoder.1.self.1"], [text, "Go on now"])

@@ -100,6 +100,7 @@ elsewhere = {  # C++ -> where Python has it
     "ter_of": "ter",
     "ter_statistics": "ter",
     "Embeddings": "Embedder",
+    "MaskedTextScore": "MaskFiller",  # .ablate()
     "Trainer": "train",
     "TrainerStart": "train",
     "AttentionResult": "attention",

@@ -36,6 +36,20 @@ LanguageModelScore sum_of(const std::vector<Score>& scores) {
   return sum;
 }
 
+template <class Product, class Options>
+Ablation ablate_texts(const Product& product, std::span<const std::string> texts,
+                      std::span<const NamedHeads> groups, const Options& score, const AblationProgress& progress) {
+  require<InputError>(!texts.empty(), "ablate", "there are no texts");
+  Ablation out{.texts = std::ssize(texts)};
+  const auto measure = [&] {
+    const LanguageModelScore sum = sum_of(product.score(texts, score));
+    out.tokens = sum.tokens;
+    return AblatedHeads{.loss = sum.cross_entropy()};
+  };
+  measure_each(out, groups, measure, progress);
+  return out;
+}
+
 std::string change(double from, double to, int digits) { return fmt::format("{:+.{}f}", to - from, digits); }
 
 }  // namespace
@@ -74,15 +88,12 @@ Ablation ablate(const Translator& translator, std::span<const std::string> sourc
 
 Ablation ablate(const Generator& generator, std::span<const std::string> texts, std::span<const NamedHeads> groups,
                 const AblateTextOptions& options, const AblationProgress& progress) {
-  require<InputError>(!texts.empty(), "ablate", "there are no texts");
-  Ablation out{.texts = std::ssize(texts)};
-  const auto measure = [&] {
-    const LanguageModelScore sum = sum_of(generator.score(texts, options.score));
-    out.tokens = sum.tokens;
-    return AblatedHeads{.loss = sum.cross_entropy()};
-  };
-  measure_each(out, groups, measure, progress);
-  return out;
+  return ablate_texts(generator, texts, groups, options.score, progress);
+}
+
+Ablation ablate(const MaskFiller& filler, std::span<const std::string> texts, std::span<const NamedHeads> groups,
+                const AblateMaskedOptions& options, const AblationProgress& progress) {
+  return ablate_texts(filler, texts, groups, options.score, progress);
 }
 
 std::string ablation_table(const Ablation& ablation) {

@@ -22,6 +22,7 @@
 
 #include "qkv/interpret/head_names.h"
 #include "qkv/pipeline/generator.h"
+#include "qkv/pipeline/mask_filler.h"
 #include "qkv/pipeline/translator.h"
 
 namespace qkv {
@@ -51,6 +52,9 @@ struct AblateOptions {
 struct AblateTextOptions {
   ScoreTextOptions score = {};
 };
+struct AblateMaskedOptions {
+  ScoreMaskedTextOptions score = {};
+};
 
 // progress(n) is called when n of the 1 + groups.size() measurements are done; it may throw to stop.
 using AblationProgress = std::function<void(int64_t)>;
@@ -59,6 +63,9 @@ Ablation ablate(const Translator& translator, std::span<const std::string> sourc
                 const AblateOptions& options = {}, const AblationProgress& progress = {});
 Ablation ablate(const Generator& generator, std::span<const std::string> texts, std::span<const NamedHeads> groups,
                 const AblateTextOptions& options = {}, const AblationProgress& progress = {});
+// Of a masked model: the loss of its tokens, each masked once (decode/score_masked.h).
+Ablation ablate(const MaskFiller& filler, std::span<const std::string> texts, std::span<const NamedHeads> groups,
+                const AblateMaskedOptions& options = {}, const AblationProgress& progress = {});
 
 // Heads, loss, perplexity and BLEU, with the change of loss and BLEU against the whole model.
 std::string ablation_table(const Ablation& ablation);

@@ -104,6 +104,26 @@ TEST(Ablation, OfAGeneratorIsItsPerplexityWithoutTheHeads) {
   EXPECT_NE(found.ablated[0].loss, found.whole.loss);
 }
 
+TEST(Ablation, OfAMaskFillerIsTheLossOfItsMaskedTokensWithoutTheHeads) {
+  const Tokenizer tokenizer = language_model_tokenizer();
+  const MaskFiller whole(random_language_model<MaskedTransformer>(3, tokenizer), tokenizer);
+  auto changed = random_language_model<MaskedTransformer>(3, tokenizer);
+  do_not_read(changed, "layers.1.self_attention.out.weight", {2});
+  const MaskFiller without(std::move(changed), tokenizer);
+  const Ablation found = ablate(whole, sources, heads_named("encoder.1.self.2", whole.model().config(), "test"));
+  const Ablation wanted = ablate(without, sources, {});
+  double sum = 0;
+  int64_t tokens = 0;
+  for (const MaskedTextScore& score : whole.score(sources)) {
+    sum -= score.log_probability;
+    tokens += std::ssize(score.tokens);
+  }
+  EXPECT_EQ(found.tokens, tokens);
+  EXPECT_NEAR(found.whole.loss, sum / static_cast<double>(tokens), 1e-9);
+  EXPECT_NEAR(found.ablated[0].loss, wanted.whole.loss, 1e-9);
+  EXPECT_NE(found.ablated[0].loss, found.whole.loss);
+}
+
 TEST(Ablation, OfARecurrentModelHasOneHead) {
   const Tokenizer tokenizer = characters(sources);
   std::shared_ptr<Model> model = make_model(RecurrentConfig{.architecture = Architecture::luong,

@@ -8,6 +8,7 @@
 #include "qkv/decode/length_batches.h"
 #include "qkv/decode/option_table.h"
 #include "qkv/decode/padded_batch.h"
+#include "qkv/decode/score_masked.h"
 #include "qkv/decode/top_tokens.h"
 #include "qkv/pipeline/encode_texts.h"
 #include "qkv/pipeline/marked_text.h"
@@ -43,6 +44,20 @@ Ids no_answers(const Tokenizer& tokenizer, int32_t mask) {
   for (const int32_t id : {special.pad, special.bos, special.unk})
     if (id >= 0 && id != special.eos) ids.push_back(id);
   return ids;
+}
+
+void check_utf8(const std::string& text) {
+  if (const auto error = utf8_error(text)) fail<InputError>("text", "invalid UTF-8 at byte {}", *error + 1);
+}
+
+// Whether the text was cut, because it was longer than the limit with its frame.
+bool put_into(const TextFrame& frame, Ids& ids, int64_t limit) {
+  const int64_t room = limit - std::ssize(frame.before) - std::ssize(frame.after);
+  const bool is_too_long = std::ssize(ids) > room;
+  if (is_too_long) ids.resize(static_cast<size_t>(std::max<int64_t>(0, room)));
+  ids.insert(ids.begin(), frame.before.begin(), frame.before.end());
+  ids.insert(ids.end(), frame.after.begin(), frame.after.end());
+  return is_too_long;
 }
 
 // A candidate for every mask.
@@ -129,13 +144,9 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
   std::vector<Ids> rows(texts.size());  // tokens and masks in their frame
   const TextFrame frame = frame_of(tokenizer_, Architecture::masked);
   encode_texts(std::ssize(texts), "text", [&](size_t at) {
-    if (const auto error = utf8_error(texts[at])) fail<InputError>("text", "invalid UTF-8 at byte {}", *error + 1);
+    check_utf8(texts[at]);
     Ids ids = encode_marked(texts[at], tokenizer_, {.marker = options.marker, .id = mask()});
-    const int64_t room = limit - std::ssize(frame.before) - std::ssize(frame.after);
-    out[at].truncated = std::ssize(ids) > room;
-    if (out[at].truncated) ids.resize(static_cast<size_t>(std::max<int64_t>(0, room)));
-    ids.insert(ids.begin(), frame.before.begin(), frame.before.end());
-    ids.insert(ids.end(), frame.after.begin(), frame.after.end());
+    out[at].truncated = put_into(frame, ids, limit);
     rows[at] = std::move(ids);
   });
   std::vector<int64_t> lengths;
@@ -178,6 +189,36 @@ std::vector<FilledText> MaskFiller::fill(std::span<const std::string> texts, con
     for (const size_t i : batch) fill_text(out[i], rows[i], *this, options);
     done += std::ssize(batch);
     if (progress) progress(done);
+  }
+  return out;
+}
+
+std::vector<MaskedTextScore> MaskFiller::score(std::span<const std::string> texts,
+                                               const ScoreMaskedTextOptions& options,
+                                               const ProgressFunction& progress) const {
+  require<UsageError>(options.batch_tokens >= 1, "MaskFiller", "batch_tokens must be at least 1, got {}",
+                      options.batch_tokens);
+  const int64_t limit = input_limit(model_->config(), options.max_input_tokens);
+  const TextFrame frame = frame_of(tokenizer_, Architecture::masked);
+  std::vector<MaskedTextScore> out(texts.size());
+  std::vector<Ids> rows(texts.size());
+  encode_texts(std::ssize(texts), "text", [&](size_t at) {
+    check_utf8(texts[at]);
+    rows[at] = tokenizer_.encode(texts[at]);
+    out[at].truncated = put_into(frame, rows[at], limit);
+  });
+  const std::vector<TargetScore> scores = score_masked(*model_, rows,
+                                                       {.mask = mask(),
+                                                        .apart = options.apart,
+                                                        .batch_tokens = options.batch_tokens,
+                                                        .before = std::ssize(frame.before),
+                                                        .after = std::ssize(frame.after)},
+                                                       progress);
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].log_probability = scores[i].log_probability;
+    out[i].token_log_probabilities = scores[i].token_log_probabilities;
+    for (size_t t = 0; t < scores[i].token_log_probabilities.size(); ++t)
+      out[i].tokens.push_back(tokenizer_.token(rows[i][t + frame.before.size()]));
   }
   return out;
 }

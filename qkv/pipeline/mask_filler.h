@@ -60,6 +60,19 @@ struct FilledText {
   bool truncated = false;                              // the text was too long and was cut
 };
 
+struct ScoreMaskedTextOptions {
+  int64_t apart = 7;             // of the tokens that are masked together (decode/score_masked.h)
+  int64_t batch_tokens = 4096;   // texts * tokens of the longest one in a batch
+  int64_t max_input_tokens = 0;  // a longer text is cut; 0: the limit of the model
+};
+
+struct MaskedTextScore {
+  double log_probability = 0;                       // the sum of the tokens'
+  std::vector<float> token_log_probabilities = {};  // of each token, given the tokens that are not masked with it
+  std::vector<std::string> tokens = {};
+  bool truncated = false;  // the text was too long and was cut
+};
+
 class MaskFiller {
  public:
   explicit MaskFiller(const std::filesystem::path& folder, const InferenceOptions& options = {});
@@ -78,6 +91,10 @@ class MaskFiller {
                                const FillMaskOptions& options = {}) const {
     return fill(std::span(texts.begin(), texts.size()), options);
   }
+
+  // The pseudo-log-likelihood of texts without masks: each token is masked once.
+  std::vector<MaskedTextScore> score(std::span<const std::string> texts, const ScoreMaskedTextOptions& options = {},
+                                     const ProgressFunction& progress = {}) const;
 
   int32_t mask() const { return tokenizer_.mask_id(); }  // the id of the mask token
   const MaskedTransformer& model() const { return *model_; }
