@@ -1,4 +1,6 @@
 // Products of factors that are rounded to bf16, with sums of floats: those of training with --precision bf16.
+#include "qkv/kernel/packed_rounded.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -22,7 +24,8 @@ uint16_t* shorts(Scratch& scratch, int64_t count) {
 // and 2u + 1 of b.
 class RoundedForm final : public PackedMatrix::Form {
  public:
-  explicit RoundedForm(Matrix b)
+  template <class Element>
+  explicit RoundedForm(MatrixOf<Element> b)
       : Form(WeightFormat::bf16, b.rows, b.columns),
         width_(kernels().matmul.width),
         units_(ceil_div(b.rows, 2)),
@@ -30,14 +33,11 @@ class RoundedForm final : public PackedMatrix::Form {
     const int64_t parts = ceil_div(units_, max_depth);
     parallel_for(ceil_div(b.columns, width_) * parts, [&](int64_t i) {
       const int64_t panel = i / parts, unit = i % parts * max_depth;
-      Matrix block = b;
+      MatrixOf<Element> block = b;
       block.data += 2 * unit * b.row_stride + panel * width_ * b.column_stride;
       block.rows = std::min(2 * max_depth, b.rows - 2 * unit);
       block.columns = std::min(width_, b.columns - panel * width_);
-      if (b.column_stride == 1)
-        pack_rows(block, at_panel(panel, unit));
-      else
-        pack_columns(block, at_panel(panel, unit));
+      pack(block, at_panel(panel, unit));
     });
   }
 
@@ -69,7 +69,11 @@ class RoundedForm final : public PackedMatrix::Form {
     return static_cast<uint16_t>(row % 2 ? unit >> 16 : unit & 0xffff);
   }
 
-  void pack_rows(const Matrix& b, float* panel) const {
+  void pack(const Bf16Matrix& b, float* panel) const {
+    kernels().attention.bf16->interleave(b.data, b.row_stride, b.rows, b.columns, panel, width_);
+  }
+  void pack(const Matrix& b, float* panel) const {
+    if (b.column_stride != 1) return pack_columns(b, panel);
     const Bf16Kernels& k = *kernels().attention.bf16;
     Scratch scratch;
     uint16_t* const rounded = shorts(scratch, b.rows * width_);
@@ -195,6 +199,7 @@ struct Lines {
 class RoundedFloatsForm final : public PackedMatrix::Form {
  public:
   explicit RoundedFloatsForm(Matrix b) : Form(WeightFormat::bf16, b.rows, b.columns), panels_(rounded(b)) {}
+  explicit RoundedFloatsForm(Bf16Matrix b) : Form(WeightFormat::bf16, b.rows, b.columns), panels_(b) {}
 
   WeightFormat arithmetic() const override { return WeightFormat::bf16; }
   WorkItems work_items(int64_t a_rows, int64_t together) const override {
@@ -235,11 +240,21 @@ class RoundedFloatsForm final : public PackedMatrix::Form {
   PackedMatrix panels_;
 };
 
-}  // namespace
-
-PackedMatrix PackedMatrix::rounded(Matrix b) {
+template <class Element>
+PackedMatrix rounded_form(MatrixOf<Element> b) {
   if (kernels().attention.bf16) return PackedMatrix(std::make_shared<RoundedForm>(b));
   return PackedMatrix(std::make_shared<RoundedFloatsForm>(b));
+}
+
+}  // namespace
+
+PackedMatrix PackedMatrix::rounded(Matrix b) { return rounded_form(b); }
+
+PackedMatrix packed_rounded(Bf16Matrix b) { return rounded_form(b); }
+
+void round_to_bf16(const float* x, int64_t count, uint16_t* to) {
+  if (const Bf16Kernels* k = kernels().attention.bf16) return k->round(x, count, to);
+  kernels().rows.round_to_nearest(x, count, to);
 }
 
 }  // namespace qkv::kernel

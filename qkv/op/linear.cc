@@ -1,11 +1,13 @@
 #include "qkv/op/linear.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/matmul.h"
 #include "qkv/op/activation.h"
+#include "qkv/op/kept_input.h"
 #include "qkv/op/product_work.h"
 #include "qkv/op/rows.h"
 
@@ -26,24 +28,41 @@ bool is_recorded(const Variable& x, const WeightAndBias& layer) {
   return recording(inputs);
 }
 
-// The node of y = x W^T + b, or of y = max(0, x W^T + b); `in` holds x.
-Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& in, const Tensor& y) {
+// The gradient of max(0, y) from that of the result: of the result itself, or where it is positive.
+struct Relu {
+  Tensor result = {};
+  PositiveNumbers positive = {};
+
+  Tensor gradient(const Tensor& grad) const {
+    if (positive.defined()) return positive.relu_gradient(grad);
+    return result.defined() ? relu_gradient(result, grad) : grad.contiguous_copy();
+  }
+};
+
+// The node of y = x W^T + b, or of y = max(0, x W^T + b); `kept` is x as kept_input() has it.
+Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, const Tensor& y) {
   const Weight& w = layer.weight;
-  const int64_t K = w.dim(1), N = w.dim(0), M = in.numel() / K;
-  const Tensor positive = layer.relu ? y : Tensor();  // where y is
+  const int64_t K = w.dim(1), N = w.dim(0), M = kept.numel() / K;
+  Relu relu;
+  if (layer.relu && is_recorded(x, layer)) {
+    if (w.precision() == Precision::bf16)
+      relu.positive = PositiveNumbers(y);
+    else
+      relu.result = y;
+  }
   return record("linear", {x, w.master(), layer.bias}, y,
-                [in, w, M, K, N, positive](const Tensor& grad, const std::vector<bool>& needs) {
-                  const Tensor dy = positive.defined() ? relu_gradient(positive, grad) : grad.contiguous_copy();
+                [kept, w, M, K, N, relu](const Tensor& grad, const std::vector<bool>& needs) {
+                  const Tensor dy = relu.gradient(grad);
                   std::vector<Tensor> grads(needs.size());
                   if (needs[0]) {  // dx = dy W
-                    grads[0] = Tensor::empty(in.shape());
+                    grads[0] = Tensor::empty(kept.shape());
                     const kernel::PackedMatrix weight = w.backward(M);
                     const OpScope scope("linear: dx", product_work(M, w.shape(), weight));
                     kernel::matmul(matrix(dy, M), weight, grads[0].data<float>(), K);
                   }
                   if (needs[1]) {  // dW = dy^T x
                     grads[1] = Tensor::empty(w.shape());
-                    w.gradient(matrix(dy, M), matrix(in, M), grads[1].data<float>());
+                    weight_gradient(w, matrix(dy, M), kept, grads[1].data<float>());
                   }
                   if (needs[2]) {  // db = sum of the rows of dy
                     const OpScope scope("linear: db", OpWork::moves(dy, 1));
@@ -104,8 +123,11 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     kernel::matmul(matrix(in, M), std::span(products.data(), count));
     count_work(product_work(M, {columns, in.dim(-1)}, products[0].b));
   }
+  const bool records = std::ranges::any_of(
+      layers, [&](const WeightAndBias& layer) { return layer.weight.defined() && is_recorded(x, layer); });
+  const Tensor kept = records ? kept_input(in, layers) : in;
   for (size_t i = 0; i < layers.size(); ++i)
-    results[i] = ys[i].defined() ? recorded(x, layers[i], in, ys[i]) : Variable();
+    results[i] = ys[i].defined() ? recorded(x, layers[i], kept, ys[i]) : Variable();
 }
 
 }  // namespace qkv

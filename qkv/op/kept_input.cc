@@ -1,0 +1,75 @@
+#include "qkv/op/kept_input.h"
+
+#include <algorithm>
+
+#include "qkv/autograd/profile.h"
+#include "qkv/kernel/packed_rounded.h"
+#include "qkv/op/product_work.h"
+#include "qkv/op/rows.h"
+
+namespace qkv {
+namespace {
+
+bool rounds(const Weight& w) { return w.defined() && w.precision() == Precision::bf16; }
+
+// A bfloat16 is its bits.
+const uint16_t* bits_of(const Tensor& x) { return reinterpret_cast<const uint16_t*>(x.data<bfloat16>()); }
+
+}  // namespace
+
+Tensor kept_input(const Tensor& x, std::span<const WeightAndBias> layers) {
+  constexpr int64_t variable_and_caller = 2;
+  const bool all_round = std::ranges::all_of(
+      layers, [](const WeightAndBias& layer) { return !layer.weight.defined() || rounds(layer.weight); });
+  if (!all_round || x.storage().use_count() > variable_and_caller) return x;
+  const OpScope scope("linear: rounding of x", OpWork::moves(x, 1));
+  Tensor kept = Tensor::empty(x.shape(), DType::bf16);
+  const float* const from = x.data<float>();
+  auto* const to = reinterpret_cast<uint16_t*>(kept.data<bfloat16>());
+  for_each_range(x.numel(),
+                 [&](int64_t begin, int64_t end) { kernel::round_to_bf16(from + begin, end - begin, to + begin); });
+  return kept;
+}
+
+void weight_gradient(const Weight& w, kernel::Matrix dy, const Tensor& kept, float* dw) {
+  const int64_t K = kept.dim(-1);
+  if (kept.dtype() == DType::f32) return w.gradient(dy, {kept.data<float>(), dy.rows, K}, dw);
+  OpWork work = OpWork::product(dy.columns, K, dy.rows, WeightFormat::bf16);
+  work.weight = w.shape();
+  const OpScope scope("weight gradient", work);
+  kernel::matmul(dy.transposed(), kernel::packed_rounded({bits_of(kept), dy.rows, K}), dw, K);
+}
+
+PositiveNumbers::PositiveNumbers(const Tensor& y) : bits_(Tensor::empty({(y.numel() + 7) / 8}, DType::u8)) {
+  const int64_t n = y.numel();
+  const float* const numbers = y.data<float>();
+  auto* const bits = bits_.data<uint8_t>();
+  for_each_range(bits_.numel(), [&](int64_t begin, int64_t end) {
+    for (int64_t byte = begin; byte < end; ++byte) {
+      const float* const eight = numbers + 8 * byte;
+      const int count = static_cast<int>(std::min<int64_t>(8, n - 8 * byte));
+      unsigned sum = 0;
+      for (int i = 0; i < count; ++i) sum |= static_cast<unsigned>(eight[i] > 0) << i;
+      bits[byte] = static_cast<uint8_t>(sum);
+    }
+  });
+}
+
+Tensor PositiveNumbers::relu_gradient(const Tensor& grad) const {
+  const OpScope scope("relu", OpWork::moves(grad, 2));
+  const Tensor dy = grad.contiguous_copy();
+  Tensor dx = Tensor::empty(dy.shape());
+  const int64_t n = dy.numel();
+  const float* const from = dy.data<float>();
+  const auto* const bits = bits_.data<uint8_t>();
+  float* const to = dx.data<float>();
+  for_each_range(bits_.numel(), [&](int64_t begin, int64_t end) {
+    for (int64_t byte = begin; byte < end; ++byte) {
+      const int count = static_cast<int>(std::min<int64_t>(8, n - 8 * byte));
+      for (int i = 0; i < count; ++i) to[8 * byte + i] = bits[byte] >> i & 1 ? from[8 * byte + i] : 0.0f;
+    }
+  });
+  return dx;
+}
+
+}  // namespace qkv

@@ -1,0 +1,34 @@
+// What a linear layer y = x W^T keeps of x (..., K) for dW = dy^T x. Where that product rounds x to bf16 (Weight::train_in()),
+// x is rounded already when it is kept: half of the memory, and the same bits of dW.
+//
+//     const Tensor kept = kept_input(x, layers);                     // f32 or bf16
+//     weight_gradient(w, {dy, M, N}, kept, dw.data<float>());
+//
+// x stays as it is where another tensor shares its memory: the context of attention, which the backward of attention keeps.
+// A relu keeps which numbers of its result are positive, a bit each, where the next layer keeps the result in bf16.
+#pragma once
+
+#include <span>
+
+#include "qkv/op/linear.h"
+#include "qkv/tensor/tensor.h"
+
+namespace qkv {
+
+// x is contiguous, and held by its variable and by the caller.
+Tensor kept_input(const Tensor& x, std::span<const WeightAndBias> layers);
+
+void weight_gradient(const Weight& w, kernel::Matrix dy, const Tensor& kept, float* dw);
+
+class PositiveNumbers {
+ public:
+  PositiveNumbers() = default;  // of nothing
+  explicit PositiveNumbers(const Tensor& y);
+  bool defined() const { return bits_.defined(); }
+  Tensor relu_gradient(const Tensor& grad) const;  // grad where y is positive, else zero
+
+ private:
+  Tensor bits_;  // u8, eight numbers each
+};
+
+}  // namespace qkv
