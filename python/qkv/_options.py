@@ -244,6 +244,9 @@ class TrainOptions(TypedDict, total=False):
                             activations of a whole one do not fit into the memory of one process; the processes
                             of mpirun are such groups [1]
     shard_optimizer         each process keeps the optimizer's state of its part of the parameters only [False]
+    communication           numbers of the gradients that processes exchange; bf16 takes half of the bytes: the
+                            gradients of pieces and their sums are rounded, the same for any number of processes
+                            [f32|bf16: f32]
     precision               numbers that products are computed from. bf16: weights and what they are multiplied
                             by are rounded for each product, sums, gradients and weights stay f32; faster where
                             the processor has instructions for it, AVX512_BF16 or AMX; auto: bf16 on such a
@@ -339,6 +342,7 @@ class TrainOptions(TypedDict, total=False):
     pieces: int
     context_parallel: int
     shard_optimizer: bool
+    communication: Literal["f32", "bf16"]
     precision: TrainingPrecision
     recompute: bool
     weights: WeightFormat

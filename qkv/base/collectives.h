@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "qkv/base/communicator.h"
+#include "qkv/base/threads.h"
 
 namespace qkv {
 
@@ -39,6 +40,17 @@ void all_reduce(Communicator& c, std::span<float> numbers);
 // The same with shards of any lengths, in the order of the ranks.
 void reduce_scatter(Communicator& c, std::span<float> numbers, std::span<const Shard> shards);
 void all_gather(Communicator& c, std::span<float> numbers, std::span<const Shard> shards);
+
+// The same with numbers of another type, such as bf16, as their bytes: of `width` bytes each, add(sum, term) being sum += term of
+// some of them.
+struct Elements {
+  MutableBytes bytes;
+  int64_t width = 0;
+  int64_t count() const { return static_cast<int64_t>(bytes.size()) / width; }
+};
+void reduce_scatter(Communicator& c, const Elements& numbers, std::span<const Shard> shards,
+                    FunctionRef<void(MutableBytes sum, Bytes term)> add);
+void all_gather(Communicator& c, const Elements& numbers, std::span<const Shard> shards);
 
 // The bytes of every rank, in the order of the ranks; they may differ in length.
 std::vector<std::vector<std::byte>> all_gather_bytes(Communicator& c, Bytes mine);

@@ -9,25 +9,31 @@
 #include "qkv/kernel/kernels.h"
 
 namespace qkv {
-namespace {
 
-void add_to(Tensor& to, const Tensor& from) {
+GradientTree::GradientTree(std::vector<Variable> parameters, GradientFormat format)
+    : parameters_(std::move(parameters)),
+      format_(format),
+      ranges_(parameter_ranges(parameters_)),
+      reached_(parameters_.size()) {
+  for (const Variable& parameter : parameters_) {
+    offsets_.push_back(size_);
+    size_ += parameter.value().numel();
+  }
+}
+
+void GradientTree::round(float* numbers, int64_t count) const {
+  if (format_ == GradientFormat::f32) return;
+  for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(bfloat16(numbers[i]));
+}
+
+void GradientTree::add_to(Tensor& to, const Tensor& from) const {
   const OpScope scope("sum of gradients", OpWork::moves(to, 3));
   float* y = to.data<float>();
   const float* x = from.data<float>();
   parallel_ranges(to.numel(), 1 << 16, [&](int64_t begin, int64_t end) {
     kernel::kernels().rows.add(y + begin, x + begin, end - begin, y + begin);
+    round(y + begin, end - begin);
   });
-}
-
-}  // namespace
-
-GradientTree::GradientTree(std::vector<Variable> parameters)
-    : parameters_(std::move(parameters)), ranges_(parameter_ranges(parameters_)), reached_(parameters_.size()) {
-  for (const Variable& parameter : parameters_) {
-    offsets_.push_back(size_);
-    size_ += parameter.value().numel();
-  }
 }
 
 void GradientTree::take(Tensor& to, Take how) const {
@@ -46,9 +52,12 @@ void GradientTree::take(Tensor& to, Take how) const {
     const float* g = gradient.span<float>().data() + begin;
     if (how == Take::copied) {
       std::copy_n(g, n, y);
-    } else {
+    } else if (format_ == GradientFormat::f32) {
       kernel::kernels().rows.add(y, g, n, y);
+    } else {
+      for (int64_t j = 0; j < n; ++j) y[j] += static_cast<float>(bfloat16(g[j]));
     }
+    round(y, n);
   });
 }
 

@@ -10,20 +10,30 @@
 //     all_reduce(c, tree.sum().span<float>());
 //     tree.give(tree.sum());                              // the parameters have it as their gradients
 //
+// In bf16 every piece and every sum of two is rounded to bf16, nearest, so that a sum travels between processes in half of the bytes
+// and still has the same bits: what is rounded does not depend on who computes it.
+//
 // Memory   m times that of the parameters, at least once; the copies of give() are as many.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "qkv/autograd/variable.h"
+#include "qkv/base/names.h"
 #include "qkv/train/parameter_ranges.h"
 
 namespace qkv {
 
+enum class GradientFormat { f32, bf16 };
+constexpr auto names_of(GradientFormat) {
+  return std::array{Named{GradientFormat::f32, "f32"}, Named{GradientFormat::bf16, "bf16"}};
+}
+
 class GradientTree {
  public:
-  explicit GradientTree(std::vector<Variable> parameters);
+  explicit GradientTree(std::vector<Variable> parameters, GradientFormat format = GradientFormat::f32);
 
   // Takes the gradients of the parameters as those of the next piece; a parameter without one counts as zero.
   void add();
@@ -41,7 +51,11 @@ class GradientTree {
   enum class Take { copied, added };
   void take(Tensor& to, Take how) const;
 
+  void add_to(Tensor& to, const Tensor& from) const;
+  void round(float* numbers, int64_t count) const;
+
   std::vector<Variable> parameters_;
+  GradientFormat format_;
   std::vector<ParameterRange> ranges_;
   std::vector<int64_t> offsets_;  // of the parameters
   int64_t size_ = 0;

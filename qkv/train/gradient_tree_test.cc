@@ -38,6 +38,20 @@ TEST(GradientTree, IsTheSameTreeOfTheSumsOfItsHalves) {
   for (size_t i = 0; i < n; ++i) ASSERT_EQ(whole[i], left[i] + right[i]) << i;
 }
 
+TEST(GradientTree, RoundsPiecesAndSumsToBf16) {
+  const auto rounded = [](float x) { return static_cast<float>(bfloat16(x)); };
+  const std::vector<float> x = {1.001f, 300.7f, -1e-9f, 0.3333f};
+  Variable p = parameter({0}, {1});
+  GradientTree tree({p}, GradientFormat::bf16);
+  for (const float g : x) {
+    give_gradient(p, {g});
+    tree.add();
+  }
+  const float left = rounded(rounded(x[0]) + rounded(x[1])), right = rounded(rounded(x[2]) + rounded(x[3]));
+  EXPECT_EQ(numbers(tree.sum()), std::vector<float>{rounded(left + right)});
+  EXPECT_NE(left + right, x[0] + x[1] + x[2] + x[3]);
+}
+
 TEST(GradientTree, GivesParametersThatWereReachedTheirPart) {
   Variable a = parameter({0, 0}, {1, 2}), b = parameter({0}, {1}), c = parameter({0, 0}, {2});
   GradientTree tree({a, b, c});

@@ -96,6 +96,12 @@ void visit_update(Options& o, Visitor&& visitor) {
           o.shard_optimizer, OnResume::not_stored);
   visitor(
       Setting{
+          "communication", "",
+          "numbers of the gradients that processes exchange; bf16 takes half of the bytes: the gradients of pieces "
+          "and their sums are rounded, the same for any number of processes"},
+      o.communication, fixed);
+  visitor(
+      Setting{
           "precision", "",
           "numbers that products are computed from. bf16: weights and what they are multiplied by are rounded for "
           "each product, sums, gradients and weights stay f32; faster where the processor has instructions for it, "

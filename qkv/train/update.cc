@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "qkv/base/error.h"
+#include "qkv/train/gradient_exchange.h"
 #include "qkv/train/gradient_norm.h"
 
 namespace qkv {
@@ -55,6 +56,7 @@ UpdateOptions update_options(const TrainOptions& options) {
           .pieces = options.pieces,
           .context_parallel = options.context_parallel,
           .shard_optimizer = options.shard_optimizer,
+          .communication = options.communication,
           .clip = options.clip,
           .seed = options.seed,
           .recompute = options.recompute};
@@ -83,7 +85,8 @@ Update::Update(TrainingTask& task, const UpdateOptions& options, Communicator& c
   if (options.shard_optimizer && c.size() > 1) shards_.emplace(parameters_, c);
   optimizer_ =
       shards_ ? make_optimizer(shards_->own(), options.optimizer) : make_optimizer(named, options.optimizer);
-  if (options.pieces > 1 || c.size() > 1) tree_.emplace(parameters_);
+  if (options.pieces > 1 || c.size() > 1 || options.communication != GradientFormat::f32)
+    tree_.emplace(parameters_, options.communication);
 }
 
 Update::Sums Update::sum_piece(int64_t first, int64_t last) {
@@ -167,18 +170,18 @@ double Update::reduce(bool whole) {
   if (!tree_) return gradient_norm(parameters_);
   Tensor flat = tree_->sum();
   if (!shards_) {
-    all_reduce(c_, flat.span<float>());
+    all_reduce(c_, flat, options_.communication);
     tree_->give(flat);
     return gradient_norm(parameters_);
   }
-  reduce_scatter(c_, flat.span<float>(), shards_->shards());
+  reduce_scatter(c_, flat, options_.communication, shards_->shards());
   shards_->give(flat, tree_->reached());
   // In the order of all ranges, as gradient_norm() adds them.
   double total = 0;
   for (const std::vector<std::byte>& squares : all_gather_bytes(c_, bytes_of(gradient_squares(shards_->own()))))
     for (const double square : doubles_of(squares)) total += square;
   if (whole) {
-    all_gather(c_, flat.span<float>(), shards_->shards());
+    all_gather(c_, flat, options_.communication, shards_->shards());
     tree_->give(flat);
   }
   return std::sqrt(total);

@@ -14,6 +14,7 @@
 // With context_parallel R, groups of R ranks share each sequence (Pass::part), and N / R groups the pieces. Rank r N / R + g has
 // part r of the sequences of group g, so that the tree adds the parts after the pieces: the bits depend on R, but not on the
 // number of groups.
+// With `communication` bf16 pieces and sums are rounded, at every node of the tree: these bits, too, do not depend on N.
 // All ranks call the same functions, with the same arguments.
 #pragma once
 
@@ -40,7 +41,8 @@ struct UpdateOptions {
   int64_t pieces = 1;            // a power of two, a multiple of the number of groups
   int64_t context_parallel = 1;  // ranks of a group
   bool shard_optimizer = false;  // each rank keeps the optimizer's state of its part of the parameters alone
-  double clip = 0;               // maximum norm of the gradient; 0: no clipping
+  GradientFormat communication = GradientFormat::f32;  // of the sums of pieces, which ranks exchange
+  double clip = 0;                                     // maximum norm of the gradient; 0: no clipping
   uint64_t seed = 1;
   bool recompute = false;  // Pass::recompute
 };
