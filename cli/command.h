@@ -27,6 +27,8 @@ Command add_perplexity(App& app);
 Command add_evaluate(App& app);
 Command add_inspect(App& app);
 Command add_describe(App& app);
+Command add_explain(App& app);
+Command add_compare(App& app);
 Command add_convert(App& app);
 Command add_shortlist(App& app);
 Command add_plot(App& app);

@@ -32,12 +32,12 @@ namespace qkv::cli {
 namespace {
 
 std::vector<Command> add_commands(App& program) {
-  std::vector<Command> commands = {add_demo(program),      add_train(program),     add_translate(program),
-                                   add_generate(program),  add_chat(program),      add_embed(program),
-                                   add_fill_mask(program), add_score(program),     add_perplexity(program),
-                                   add_evaluate(program),  add_inspect(program),   add_describe(program),
-                                   add_convert(program),   add_shortlist(program), add_plot(program),
-                                   add_bench(program),     add_plan(program)};
+  std::vector<Command> commands = {
+      add_demo(program),       add_train(program),    add_translate(program), add_generate(program),
+      add_chat(program),       add_embed(program),    add_fill_mask(program), add_score(program),
+      add_perplexity(program), add_evaluate(program), add_inspect(program),   add_describe(program),
+      add_explain(program),    add_compare(program),  add_convert(program),   add_shortlist(program),
+      add_plot(program),       add_bench(program),    add_plan(program)};
   for (const Command& command : commands) {
     CLI::App& app = command.app->cli11();
     app.allow_extras();  // reported by refuse_extras(), with the nearest flag

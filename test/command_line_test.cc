@@ -6,9 +6,9 @@
 
 namespace qkv::command_line_test {
 
-constexpr const char* commands[] = {"demo",      "train", "translate",  "generate", "chat",    "embed",
-                                    "fill-mask", "score", "perplexity", "evaluate", "inspect", "describe",
-                                    "convert",   "plot",  "bench",      "shortlist"};
+constexpr const char* commands[] = {"demo",      "train",   "translate",  "generate", "chat",    "embed",
+                                    "fill-mask", "score",   "perplexity", "evaluate", "inspect", "describe",
+                                    "explain",   "compare", "convert",    "plot",     "bench",   "shortlist"};
 
 class CommandLine : public CommandTest {
  protected:

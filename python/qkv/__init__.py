@@ -15,6 +15,7 @@ from ._argument_errors import name_arguments as _name_arguments
 from ._attention import attention, attention_backward, attention_packed, explain
 from ._caches import KeyValueCache, MultiTokenCache
 from ._core import instruction_set, set_threads, threads, version as _version
+from ._cost import AttentionComparison, AttentionCost, compare_attention, explain_model
 from ._embedder import Embedder
 from ._evaluation import Evaluation, LengthBucket, MetricResult, SentenceScores, SystemResult, evaluate
 from ._generator import GeneratedText, GeneratedTexts, Generator, TextGeneration, TextScore
@@ -115,6 +116,8 @@ __all__ = [
     "AblatedHeads",
     "Ablation",
     "AttentionCache",
+    "AttentionComparison",
+    "AttentionCost",
     "AttentionMaps",
     "BleuScore",
     "Candidate",
@@ -174,6 +177,7 @@ __all__ = [
     "boxcar",
     "causal",
     "chrf",
+    "compare_attention",
     "concat",
     "constant",
     "cosine",
@@ -187,6 +191,7 @@ __all__ = [
     "evaluate",
     "every",
     "explain",
+    "explain_model",
     "falcon_alibi",
     "first_block_bias",
     "first_keys",

@@ -22,6 +22,7 @@ void bind_distributed(nb::module_& m);
 void bind_operations(nb::module_& m);
 void bind_caches(nb::module_& m);
 void bind_layer(nb::module_& m);
+void bind_cost(nb::module_& m);
 void bind_metrics(nb::module_& m);
 void bind_evaluation(nb::module_& m);
 void bind_tokenizer(nb::module_& m);

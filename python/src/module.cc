@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
   python::bind_evaluation(m);
   python::bind_tokenizer(m);
   python::bind_picture(m);
+  python::bind_cost(m);
   python::bind_inspection(m);
   python::bind_translator(m);
   python::bind_generator(m);

@@ -4,6 +4,7 @@
 
 #include "qkv/base/counted.h"
 #include "qkv/base/error.h"
+#include "qkv/model/cached_numbers.h"
 #include "qkv/model/describe_tables.h"
 #include "qkv/model/make_model.h"
 
@@ -11,10 +12,6 @@ namespace qkv {
 namespace {
 
 int64_t head_width(const TransformerConfig& c) { return c.head_width == 0 ? c.d_model / c.heads : c.head_width; }
-int64_t key_value_width(const TransformerConfig& c) {
-  if (c.kv_heads != 0) return head_width(c) * c.kv_heads;
-  return c.head_width == 0 ? c.d_model : c.head_width * std::max(c.heads, c.decoder_heads);
-}
 
 // The attention variants, where they are not the default.
 std::string variants(const TransformerConfig& c) {
@@ -123,29 +120,6 @@ std::string parameters(const ModelConfig& c) {
   return out;
 }
 
-// Numbers that a step of decoding reads of every earlier position: of the target, of the source.
-struct Cached {
-  int64_t target = 0, source = 0;
-  std::string target_formula = "4 * 2 K layers", source_formula = "4 * 2 K layers";
-};
-Cached cached(const TransformerConfig& c) {
-  const int64_t layers = 2 * key_value_width(c) * c.decoder_layers;
-  switch (c.architecture) {
-    case Architecture::encoder_decoder: return {layers, layers};
-    case Architecture::causal: return {layers, 0};
-    default: return {};
-  }
-}
-Cached cached(const RecurrentConfig& c) {
-  if (c.architecture == Architecture::bahdanau) return {.source = 3 * c.d_model, .source_formula = "4 * 3 C"};
-  const AttentionVariant variant = c.attention();
-  const bool keys = variant.get<Bilinear>() || variant.get<Additive>();  // projected
-  return {.source = (keys ? 2 : 1) * c.d_model, .source_formula = keys ? "4 * 2 C" : "4 C"};
-}
-Cached cached(const ModelConfig& c) {
-  return c.visit([](const auto& own) { return cached(own); });
-}
-
 double bytes_per_number(WeightFormat format) {
   const WeightBlock block = block_of(format);
   return static_cast<double>(block.bytes) / block.numbers;
@@ -159,7 +133,7 @@ std::string memory(const ModelConfig& c, WeightFormat format) {
   const bool plain = format == WeightFormat::f32;
   const int64_t P = weights + others;
   const auto of = [](int64_t numbers) { return bytes_text(4 * static_cast<double>(numbers)); };
-  const Cached rows = cached(c);
+  const CachedNumbers rows = cached_numbers(c);
   std::vector<TableRow> out = {
       {plain ? "Bytes (f32)" : fmt::format("Bytes (weights {}, all else f32)", name_of(format)), "", "formula"},
       {"parameters", bytes_text(static_cast<double>(bytes_of(format, weights) + 4 * others)),
@@ -179,7 +153,7 @@ std::vector<FlopCount> held_as(WeightFormat format, std::vector<FlopCount> parts
 // One more token for every sentence of a batch, after T - 1 others.
 std::string decoding_step(const ModelConfig& c, const DescribeOptions& o) {
   const FlopCount all = sum_of(held_as(o.weights, flops_per_target_token(c, o)));
-  const Cached rows = cached(c);
+  const CachedNumbers rows = cached_numbers(c);
   std::vector<TableRow> out = {
       {fmt::format("A step of decoding, position {}", o.target_length), "FLOPs", "bytes", "FLOP/byte"}};
   for (const int64_t B : {int64_t{1}, o.batch}) {

@@ -1,6 +1,7 @@
 #include "qkv/model/describe_tables.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -25,6 +26,10 @@ std::string with_commas(int64_t n) {
 
 std::string flops_text(double n) { return scaled(n, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"}); }
 std::string bytes_text(double n) { return scaled(n, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"}); }
+
+std::string intensity_text(double x) {
+  return x < 100 ? fmt::format("{:.{}f}", x, x < 10 ? 2 : 1) : with_commas(std::llround(x));
+}
 
 std::string table(const std::vector<TableRow>& rows, const std::vector<bool>& right) {
   std::vector<size_t> widths(right.size(), 0);

@@ -40,22 +40,32 @@ constexpr const char* curve_style = R"(<style>
 </style>
 )";
 
-bool finite(const CurvePoint& p) { return std::isfinite(p.x) && std::isfinite(p.y); }
+// Whether it can be drawn.
+bool is_shown(const CurvePoint& p, bool logarithmic) {
+  return std::isfinite(p.x) && std::isfinite(p.y) && (!logarithmic || (p.x > 0 && p.y > 0));
+}
 
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = -low;
+  bool logarithmic = false;
 
   void add(double value) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
   bool empty() const { return low > high; }
-  double share(double value) const { return high > low ? (value - low) / (high - low) : 0.5; }
+  double share(double value) const {
+    if (!(high > low)) return 0.5;
+    return logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+  }
 };
 
 // "12k", "0.0025", "1.5e-05".
 std::string tick_text(double value) {
   const double size = std::abs(value);
+  if (size >= 1e15) return fmt::format("{:g}", value);
+  if (size >= 1e12) return fmt::format("{:g}T", value / 1e12);
+  if (size >= 1e9) return fmt::format("{:g}G", value / 1e9);
   if (size >= 1e6) return fmt::format("{:g}M", value / 1e6);
   if (size >= 1e4) return fmt::format("{:g}k", value / 1e3);
   return fmt::format("{:.4g}", value);
@@ -76,22 +86,29 @@ class PanelDrawing {
  public:
   PanelDrawing(const CurvePanel& panel, const Range& steps, const std::vector<std::string>& runs)
       : panel_(panel), x_(steps), runs_(runs) {
+    y_.logarithmic = steps.logarithmic;
     for (const Curve& curve : panel.curves)
       for (const CurvePoint& p : curve)
-        if (finite(p)) y_.add(p.y);
+        if (is_shown(p, y_.logarithmic)) y_.add(p.y);
+    if (y_.logarithmic) {
+      const double room = std::max(1.1, std::pow(y_.high / y_.low, 0.05));
+      y_.low /= room, y_.high *= room;
+      return;
+    }
     const double room = y_.high > y_.low ? 0.05 * (y_.high - y_.low) : std::max(1e-9, std::abs(y_.high) * 0.1);
-    y_ = {y_.low < 0 ? y_.low - room : std::max(0.0, y_.low - room), y_.high + room};
+    y_.low = y_.low < 0 ? y_.low - room : std::max(0.0, y_.low - room);
+    y_.high += room;
   }
 
   std::string draw(const std::string& x_title) const {
     std::string out = text_at(left, 18, "class=\"qkv-ink\" font-size=\"13\" font-weight=\"600\"", panel_.title);
-    for (const double tick : round_ticks(y_.low, y_.high, 4)) {
+    for (const double tick : ticks(y_, 10, 4)) {
       out += line("qkv-grid", left, y_at(tick), left + width, y_at(tick));
       out += text_at(left - 7, y_at(tick) + 3.5, "class=\"qkv-soft\" font-size=\"10.5\" text-anchor=\"end\"",
                      tick_text(tick));
     }
     out += line("qkv-axis", left, top + height, left + width, top + height);
-    for (const double tick : round_ticks(x_.low, x_.high, 5))
+    for (const double tick : ticks(x_, 2, 5))
       out += text_at(x_at(tick), top + height + 15, "class=\"qkv-soft\" font-size=\"10.5\" text-anchor=\"middle\"",
                      tick_text(tick));
     out += text_at(left + width, top + height + 29, "class=\"qkv-soft\" font-size=\"10.5\" text-anchor=\"end\"",
@@ -103,6 +120,10 @@ class PanelDrawing {
  private:
   static constexpr double width = panel_width - left - right, height = panel_height - top - bottom;
 
+  static std::vector<double> ticks(const Range& range, int base, int count) {
+    return range.logarithmic ? logarithmic_ticks(range.low, range.high, base, count)
+                             : round_ticks(range.low, range.high, count);
+  }
   double x_at(double x) const { return left + width * x_.share(x); }
   double y_at(double y) const { return top + height * (1 - y_.share(y)); }
 
@@ -113,7 +134,8 @@ class PanelDrawing {
 
   std::string draw_curve(size_t run) const {
     Curve points;
-    std::copy_if(panel_.curves[run].begin(), panel_.curves[run].end(), std::back_inserter(points), finite);
+    std::ranges::copy_if(panel_.curves[run], std::back_inserter(points),
+                         [&](const CurvePoint& p) { return is_shown(p, x_.logarithmic); });
     if (points.empty()) return "";
     std::string path;
     for (const CurvePoint& p : points)
@@ -134,9 +156,10 @@ class PanelDrawing {
   const std::vector<std::string>& runs_;
 };
 
-bool has_points(const CurvePanel& panel) {
-  return std::any_of(panel.curves.begin(), panel.curves.end(),
-                     [](const Curve& curve) { return std::any_of(curve.begin(), curve.end(), finite); });
+bool has_points(const CurvePanel& panel, bool logarithmic) {
+  return std::ranges::any_of(panel.curves, [&](const Curve& curve) {
+    return std::ranges::any_of(curve, [&](const CurvePoint& p) { return is_shown(p, logarithmic); });
+  });
 }
 
 // The names of the runs with their colors, in lines of the given width.
@@ -169,6 +192,25 @@ std::vector<double> round_ticks(double low, double high, int count) {
   return ticks;
 }
 
+std::vector<double> logarithmic_ticks(double low, double high, int base, int count) {
+  if (!(low > 0) || !(high > low)) return {low};
+  std::vector<double> ticks;
+  const auto within = [&](const std::vector<double>& multiples, int step) {
+    ticks.clear();
+    const auto first = static_cast<int>(std::floor(std::log(low) / std::log(base)));
+    for (int exponent = first - (first % step + step) % step; std::pow(base, exponent) <= high * (1 + 1e-9);
+         exponent += step)
+      for (const double multiple : multiples) {
+        const double tick = multiple * std::pow(base, exponent);
+        if (tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9)) ticks.push_back(tick);
+      }
+    return std::ssize(ticks) <= count + 1;
+  };
+  if (base == 10 && within({1, 2, 5}, 1) && ticks.size() > 1) return ticks;
+  for (int step = 1; !within({1}, step); ++step) continue;
+  return ticks.empty() ? round_ticks(low, high, count) : ticks;
+}
+
 Curves::Curves(CurvesContent content) : content_(std::move(content)) {
   for (const CurvePanel& panel : content_.panels)
     require(panel.curves.size() <= content_.runs.size(), "curves", "panel '{}' has {} curves for {} runs",
@@ -177,15 +219,16 @@ Curves::Curves(CurvesContent content) : content_(std::move(content)) {
 
 std::string Curves::svg() const {
   Range steps;
+  steps.logarithmic = content_.logarithmic;
   std::vector<const CurvePanel*> panels;
   for (const CurvePanel& panel : content_.panels) {
-    if (!has_points(panel)) continue;
+    if (!has_points(panel, content_.logarithmic)) continue;
     panels.push_back(&panel);
     for (const Curve& curve : panel.curves)
       for (const CurvePoint& p : curve)
-        if (finite(p)) steps.add(p.x);
+        if (is_shown(p, content_.logarithmic)) steps.add(p.x);
   }
-  if (!steps.empty()) steps.add(0);
+  if (!steps.empty() && !content_.logarithmic) steps.add(0);
   const size_t across = std::clamp<size_t>(panels.size(), 1, panels_across);
   const size_t down = (panels.size() + across - 1) / across;
   const double width = 16 + panel_width * static_cast<double>(across);

@@ -28,6 +28,7 @@ struct CurvesContent {
   std::string title = {}, x_title = "updates";
   std::vector<std::string> runs = {};
   std::vector<CurvePanel> panels = {};
+  bool logarithmic = false;  // both axes; points that are not positive are left out
 };
 
 class Curves {
@@ -45,5 +46,7 @@ class Curves {
 
 // Round numbers between low and high, about `count` of them.
 std::vector<double> round_ticks(double low, double high, int count);
+// The powers of 2 (or of 4, 8, ...), or with base 10 also 2 and 5 times these, at most about `count` of them.
+std::vector<double> logarithmic_ticks(double low, double high, int base, int count);
 
 }  // namespace qkv

@@ -44,6 +44,30 @@ TEST(Curves, TicksAreRoundNumbers) {
   EXPECT_EQ(round_ticks(3, 3, 4), (std::vector<double>{3}));
 }
 
+TEST(Curves, LogarithmicTicksArePowers) {
+  EXPECT_EQ(logarithmic_ticks(1, 8, 2, 5), (std::vector<double>{1, 2, 4, 8}));
+  EXPECT_EQ(logarithmic_ticks(256, 1 << 16, 2, 5), (std::vector<double>{256, 1024, 4096, 16384, 65536}));
+  EXPECT_EQ(logarithmic_ticks(1.5, 30, 10, 4), (std::vector<double>{2, 5, 10, 20}));
+  EXPECT_EQ(logarithmic_ticks(0.5, 2e4, 10, 4), (std::vector<double>{1, 10, 100, 1000, 10000}));
+  EXPECT_EQ(logarithmic_ticks(3, 3, 2, 4), (std::vector<double>{3}));
+}
+
+TEST(Curves, OfLogarithmicAxesDoublingIsTheSameDistance) {
+  const Curves curves({.runs = {"a"},
+                       .panels = {{.title = "FLOPs", .curves = {{{1, 1}, {2, 4}, {4, 16}, {8, 0}}}}},
+                       .logarithmic = true});
+  const std::string svg = curves.svg();
+  EXPECT_EQ(count(svg, "<circle "), 3u);  // none for zero
+  std::vector<double> x, y;
+  for (size_t at = svg.find("cx=\""); at != std::string::npos; at = svg.find("cx=\"", at + 1)) {
+    x.push_back(std::stod(svg.substr(at + 4)));
+    y.push_back(std::stod(svg.substr(svg.find("cy=\"", at) + 4)));
+  }
+  ASSERT_EQ(x.size(), 3u);
+  EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.2);
+  EXPECT_NEAR(y[1] - y[0], y[2] - y[1], 0.2);
+}
+
 TEST(Curves, HaveALineForEachRunAndADotForEachPointOfShortOnes) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Curves curves({.title = "A & B",

@@ -224,6 +224,14 @@ Scenario make_scenario(const std::string& name) {
     const Arguments command = {"plot", "model", "--output", "curves.svg"};
     return {.name = name, .before = before, .command = command, .outputs = {"curves.svg"}, .again = command};
   }
+  if (name == "explain" || name == "compare") {
+    Snapshot before = trained(2);
+    before["curves.svg"] = "what was there before\n";
+    Arguments command = {"explain", "--model", "model", "--output", "curves.svg"};
+    if (name == "compare")
+      command = {"compare", "full", "window=4", "--sweep", "length=8..16", "--output", "curves.svg"};
+    return {.name = name, .before = before, .command = command, .outputs = {"curves.svg"}, .again = command};
+  }
   if (name == "demo") return demo_scenario();
   fail("scenario", "there is none called '{}'", name);
 }

@@ -29,8 +29,9 @@ struct Scenario {
 
 // Scenarios that take a tenth of a second, and those that take longer.
 inline constexpr const char* quick_scenario_names[] = {
-    "train", "resume",  "overwrite", "overwrite_again", "resume_overwrite", "translate", "shard",
-    "score", "inspect", "evaluate",  "convert",         "convert_gguf",     "plot",      "shortlist"};
+    "train", "resume",    "overwrite", "overwrite_again", "resume_overwrite", "translate",
+    "shard", "score",     "inspect",   "evaluate",        "convert",          "convert_gguf",
+    "plot",  "shortlist", "explain",   "compare"};
 inline constexpr const char* slow_scenario_names[] = {"demo"};
 
 Scenario make_scenario(const std::string& name);
