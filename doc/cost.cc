@@ -3,7 +3,8 @@
 //     cost doc/measured.tsv          # prints them: counts computed here, times from the file
 //     cost --measure [PAGE...]       # measures times: lines for that file, call TAB forward TAB backward
 //
-// Times are in milliseconds, f32, all threads: the fastest of five runs.
+// Times are in milliseconds, f32, all threads: "median (lower quartile-upper quartile)" of nine runs. A row without times is an
+// error: its call was renamed, or never measured.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,7 @@
 
 #include "doc/mechanisms.h"
 #include "qkv/attention/explain.h"
+#include "qkv/base/error.h"
 #include "qkv/base/file.h"
 
 namespace {
@@ -52,8 +54,17 @@ std::string name_of(const Mechanism& m, const AttentionPlan& plan) {
   return call_of(m, plan) + " " + size_of_call(m.shape);
 }
 
+constexpr int repeats = 9;
+
+// "12.3 (12.1-12.9)"; empty without runs.
+std::string summary(std::vector<double> runs) {
+  if (runs.empty()) return "";
+  std::ranges::sort(runs);
+  return fmt::format("{:.3g} ({:.3g}-{:.3g})", runs[repeats / 2], runs[repeats / 4],
+                     runs[repeats - 1 - repeats / 4]);
+}
+
 void measure(const Mechanism& m) {
-  constexpr int repeats = 5;
   const AttentionShape& n = m.shape;
   std::vector<double> forward, backward;
   for (int i = 0; i <= repeats; ++i) {  // the first is a warm-up
@@ -76,8 +87,7 @@ void measure(const Mechanism& m) {
     out.backward(upstream);
     if (i > 0) backward.push_back(milliseconds(start));
   }
-  fmt::print("{}\t{:.3g}\t{}\n", name_of(m, plan_of(m)), std::ranges::min(forward),
-             backward.empty() ? "" : fmt::format("{:.3g}", std::ranges::min(backward)));
+  fmt::print("{}\t{}\t{}\n", name_of(m, plan_of(m)), summary(forward), summary(backward));
   std::fflush(stdout);
 }
 
@@ -121,7 +131,11 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-std::string in_milliseconds(const std::string& time) { return time.empty() || time == "-" ? time : time + " ms"; }
+// "12.3 ms (12.1-12.9)"
+std::string in_milliseconds(const std::string& time) {
+  const size_t end = std::min(time.find(' '), time.size());
+  return time.empty() ? time : time.substr(0, end) + " ms" + time.substr(end);
+}
 
 // The axes in which the shape of a row differs from that of the first row.
 std::string difference(const AttentionShape& n, const AttentionShape& first) {
@@ -135,7 +149,9 @@ std::string difference(const AttentionShape& n, const AttentionShape& first) {
 void print_row(const Mechanism& m, const AttentionShape& first, const std::map<std::string, Times>& times) {
   const AttentionPlan plan = plan_of(m);
   const auto at = times.find(name_of(m, plan));
-  const Times row = at == times.end() ? Times{"-", "-"} : at->second;
+  require<InputError>(at != times.end(), "doc/measured.tsv",
+                      "no times of {}; build/doc/cost --measure {} measures them", name_of(m, plan), m.page);
+  const Times& row = at->second;
   fmt::print("| `{}`{} | {:.3g} % | {} | {} | {} | {} |\n", escaped(call_of(m, plan)), difference(m.shape, first),
              100.0 * static_cast<double>(plan.visible_pairs) / static_cast<double>(plan.pairs), scaled(plan.flops),
              scaled(static_cast<double>(plan.bytes)), in_milliseconds(row.forward), in_milliseconds(row.backward));
@@ -159,7 +175,8 @@ void print_tables(const char* path) {
     fmt::print(
         "\nB {}, H {}, T {}, S {}, D = E = {}, f32. FLOP of the forward, over visible pairs, and bytes of q, k, v "
         "and\n"
-        "out, as `explain` counts them. Times: `build/doc/cost --measure {}`, the fastest of five,\n"
+        "out, as `explain` counts them. Times: `build/doc/cost --measure {}`, the median of nine and its "
+        "quartiles,\n"
         "{}.\n",
         n.B, n.H, n.T, n.S, n.D, page, machine);
   }
@@ -170,7 +187,11 @@ void print_tables(const char* path) {
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty()) return std::fputs("cost FILE | cost --measure [PAGE...]\n", stderr), 2;
-  if (arguments[0] != "--measure") return print_tables(argv[1]), 0;
+  if (arguments[0] != "--measure") try {
+      return print_tables(argv[1]), 0;
+    } catch (const Error& e) {
+      return fmt::print(stderr, "{}\n", e.what()), 1;
+    }
   for (const Mechanism& m : mechanisms())
     if (arguments.size() == 1 || std::find(arguments.begin() + 1, arguments.end(), m.page) != arguments.end())
       measure(m);

@@ -22,6 +22,7 @@ TITLES = {
     "_evaluation": "Evaluation of systems",
     "_metrics": "BLEU, chrF and TER",
     "_inspection": "Attention of a model",
+    "_cost": "What attention and models cost",
     "_picture": "Pictures",
     "_plot": "Curves of trainings",
     "_core": "The extension module",

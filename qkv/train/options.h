@@ -76,9 +76,9 @@ struct TrainOptions {
   // Of an update, computed by as many processes as divide it, with the same result for each number of them: a power of two,
   // at most `accumulate` (train/update.h).
   int64_t pieces = 1;
-  int64_t context_parallel = 1;                          // processes that share each row of a causal model
-  bool shard_optimizer = false;                          // between processes; the same result, less memory
-  GradientFormat communication = GradientFormat::f32;    // of the sums that processes exchange; of all sums of pieces
+  int64_t context_parallel = 1;                        // processes that share each row of a causal model
+  bool shard_optimizer = false;                        // between processes; the same result, less memory
+  GradientFormat communication = GradientFormat::f32;  // of the sums that processes exchange; of all sums of pieces
   TrainingPrecision precision = TrainingPrecision::f32;  // of products; validation and what is saved are f32
   bool recompute = false;  // blocks keep their inputs alone: less memory, more time (autograd/recompute.h)
   // What the model is to be held in, which products and validation then use (op/weight.h); what is saved is f32.
