@@ -4,6 +4,7 @@
 //     train_bench --recipe base --precision bf16
 //     train_bench --recipe tiny --vocabulary 10000 --batches batches.json --threads 2 --json
 //     train_bench --recipe base --profile trace.json         # where the time goes, op by op: measure/step_profile.h
+//     train_bench --recipe gpt2-small                        # a causal model, rows of 1,024 tokens; bench/gpt2_pytorch.py
 //
 // The batches are those of a file, the lengths of source and target of every sentence,
 //
@@ -14,7 +15,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +34,7 @@
 #include "qkv/kernel/instruction_set.h"
 #include "qkv/measure/machine_speed.h"
 #include "qkv/measure/step_profile.h"
+#include "qkv/model/causal.h"
 #include "qkv/model/transformer.h"
 #include "qkv/text/batches.h"
 #include "qkv/train/adam.h"
@@ -54,7 +58,9 @@ struct Sizes {
   int64_t batches;
 };
 Sizes sizes_of(const Settings& s) {
-  Sizes sizes = s.recipe == "tiny" ? Sizes{10'000, 4096, 6} : Sizes{32'000, 2048, 2};
+  Sizes sizes = s.recipe == "tiny"         ? Sizes{10'000, 4096, 6}
+                : s.recipe == "gpt2-small" ? Sizes{50'257, 1024, 2}
+                                           : Sizes{32'000, 2048, 2};
   if (s.vocabulary > 0) sizes.vocabulary = s.vocabulary;
   if (s.tokens > 0) sizes.target_tokens = s.tokens;
   if (s.count > 0) sizes.batches = s.count;
@@ -119,27 +125,83 @@ struct Spent {
   double all() const { return forward + backward + optimizer; }
 };
 
-class Training {
+// A batch: its loss, summed over the target tokens.
+struct Work {
+  std::function<CrossEntropy(Pass&)> loss;
+  int64_t target_tokens = 0;
+};
+
+struct Training {
+  std::unique_ptr<Model> model;
+  std::vector<Work> batches;
+};
+
+Training translation(const TransformerConfig& config, std::vector<Batch> batches) {
+  auto model = std::make_unique<Transformer>(config, 1);
+  Training training;
+  for (Batch& batch : batches) {
+    const int64_t tokens = batch.target_tokens;
+    training.batches.push_back(
+        {[&m = *model, batch = std::move(batch)](Pass& pass) {
+           return m.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
+                         {.label_smoothing = 0.1f, .reduction = CrossEntropyOptions::Reduction::sum}, pass);
+         },
+         tokens});
+  }
+  training.model = std::move(model);
+  return training;
+}
+
+// The shape of GPT-2 small: 124 million parameters with its vocabulary. No dropout.
+Training language_model(const Sizes& sizes) {
+  constexpr int64_t T = 1024;
+  TransformerConfig config{.architecture = Architecture::causal,
+                           .source_vocabulary = sizes.vocabulary,
+                           .target_vocabulary = sizes.vocabulary,
+                           .d_model = 768,
+                           .heads = 12,
+                           .ffn = 3072,
+                           .decoder_layers = 12,
+                           .dropout = 0,
+                           .activation = Activation::gelu_tanh,
+                           .positions = Positions::learned,
+                           .tie = Tie::all,
+                           .max_positions = T};
+  auto model = std::make_unique<CausalTransformer>(config, 1);
+  Training training;
+  Random random(2);
+  const int64_t rows = std::max<int64_t>(1, sizes.target_tokens / T);
+  for (int64_t i = 0; i < sizes.batches; ++i) {
+    Tensor ids = Tensor::empty({rows, T + 1}, DType::i32);
+    for (int32_t& id : ids.span<int32_t>())
+      id = static_cast<int32_t>(random.below(static_cast<uint64_t>(sizes.vocabulary)));
+    training.batches.push_back(
+        {[&m = *model, in = ids.slice(1, 0, T).contiguous_copy(), out = ids.slice(1, 1, T + 1).contiguous_copy()](
+             Pass& pass) { return m.loss(in, out, {.reduction = CrossEntropyOptions::Reduction::sum}, pass); },
+         rows * T});
+  }
+  training.model = std::move(model);
+  return training;
+}
+
+class Trainer {
  public:
-  Training(const TransformerConfig& config, std::vector<Batch> batches, Precision precision, bool recompute)
-      : batches_(std::move(batches)),
+  Trainer(Training training, Precision precision, bool recompute)
+      : training_(std::move(training)),
         recompute_(recompute),
-        model_(config, 1),
-        parameters_(parameters_of(model_)),
+        parameters_(parameters_of(*training_.model)),
         adam_(parameters_) {
-    model_.train_in({.precision = precision});
+    training_.model->train_in({.precision = precision});
   }
 
   Spent pass(StepProfile* profile = nullptr) {
     Spent spent;
-    for (const Batch& batch : batches_) {
+    for (const Work& batch : training_.batches) {
       std::optional<StepProfile::Step> profiled;
       if (profile) profiled.emplace(*profile);
       const auto t0 = Clock::now();
       Pass pass{.training = true, .seed = 1, .step = step_++, .recompute = recompute_};
-      const CrossEntropy loss =
-          model_.loss(batch.source, batch.source_lengths, batch.target_in, batch.target_out,
-                      {.label_smoothing = 0.1f, .reduction = CrossEntropyOptions::Reduction::sum}, pass);
+      const CrossEntropy loss = batch.loss(pass);
       const auto t1 = Clock::now();
       loss.loss.backward();
       const auto t2 = Clock::now();
@@ -156,33 +218,44 @@ class Training {
 
   int64_t target_tokens() const {
     int64_t tokens = 0;
-    for (const Batch& batch : batches_) tokens += batch.target_tokens;
+    for (const Work& batch : training_.batches) tokens += batch.target_tokens;
     return tokens;
   }
-  int64_t steps() const { return std::ssize(batches_); }
+  int64_t steps() const { return std::ssize(training_.batches); }
 
  private:
-  static std::vector<Variable> parameters_of(Transformer& model) {
+  static std::vector<Variable> parameters_of(Model& model) {
     std::vector<Variable> parameters;
     model.visit([&](const std::string&, Variable& p) { parameters.push_back(p); });
     return parameters;
   }
 
-  std::vector<Batch> batches_;
+  Training training_;
   bool recompute_;
-  Transformer model_;
   std::vector<Variable> parameters_;
   Adam adam_;
   uint64_t step_ = 0;
 };
 
 // Whole passes: the table is the mean of the batches.
-void write_profile(Training& training, const std::string& path) {
+void write_profile(Trainer& training, const std::string& path) {
   const int64_t passes = std::max<int64_t>(1, 5 / training.steps());
   StepProfile profile(passes * training.steps(), 0);
   while (!profile.is_complete()) training.pass(&profile);
   write_file(path, profile.trace("train_bench"));
   std::cerr << profile.table(measure_machine());
+}
+
+Training training_of(const Settings& s, const Sizes& sizes) {
+  if (s.recipe == "gpt2-small") {
+    if (!s.batches.empty()) throw std::runtime_error("--batches is for translation, gpt2-small has rows of 1024");
+    return language_model(sizes);
+  }
+  TransformerConfig config = recipe("transformer-" + s.recipe).transformer();
+  config.source_vocabulary = config.target_vocabulary = sizes.vocabulary;
+  const std::vector<Lengths> lengths =
+      s.batches.empty() ? random_batches(sizes) : read_batches(s.batches, s.recipe);
+  return translation(config, batches_of(lengths, sizes.vocabulary));
 }
 
 double resident_mb() { return static_cast<double>(peak_memory()) / (1024 * 1024); }
@@ -191,14 +264,15 @@ int run(int argc, char** argv) {
   Settings s;
   CLI::App app("Times the training of a model with random weights.");
   app.add_option("--recipe", s.recipe, "size of the model")
-      ->check(CLI::IsMember({"tiny", "small", "base"}))
+      ->check(CLI::IsMember({"tiny", "small", "base", "gpt2-small"}))
       ->capture_default_str();
-  app.add_option("--vocabulary", s.vocabulary, "default: 10000, or 32000 of base")
+  app.add_option("--vocabulary", s.vocabulary, "default: 10000, 32000 of base, 50257 of gpt2-small")
       ->check(CLI::Range(16, 1'000'000));
   app.add_option("--batches", s.batches, "file with the lengths of the sentences of each batch; default: random");
-  app.add_option("--tokens", s.tokens, "target tokens of a random batch; default: 4096, or 2048 of base")
+  app.add_option("--tokens", s.tokens,
+                 "target tokens of a random batch; default: 4096, 2048 of base, 1024 of gpt2-small")
       ->check(CLI::Range(64, 1'000'000));
-  app.add_option("--count", s.count, "number of random batches; default: 6, or 2 of base")
+  app.add_option("--count", s.count, "number of random batches; default: 6, 2 of base and gpt2-small")
       ->check(CLI::Range(1, 1000));
   app.add_option("--precision", s.precision, "numbers that products are computed from")
       ->check(CLI::IsMember({"f32", "bf16"}))
@@ -215,13 +289,8 @@ int run(int argc, char** argv) {
 
   set_threads(s.threads);
   const Sizes sizes = sizes_of(s);
-  TransformerConfig config = recipe("transformer-" + s.recipe).transformer();
-  config.source_vocabulary = config.target_vocabulary = sizes.vocabulary;
   const auto precision = value_named<Precision>(s.precision, "train_bench", "--precision");
-  Training training(
-      config,
-      batches_of(s.batches.empty() ? random_batches(sizes) : read_batches(s.batches, s.recipe), sizes.vocabulary),
-      precision, s.recompute);
+  Trainer training(training_of(s, sizes), precision, s.recompute);
   training.pass();
   std::vector<Spent> passes;
   for (int i = 0; i < s.repeat; ++i) passes.push_back(training.pass());

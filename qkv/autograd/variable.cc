@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <queue>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
@@ -35,6 +37,12 @@ void add_to(Tensor& sum, const Tensor& x) {
 Tensor copy_of(const Tensor& gradient) {
   const OpScope scope("copy of a gradient", OpWork::moves(gradient, 2));
   return gradient.clone();
+}
+
+Tensor one_of(const Tensor& value) {
+  require(value.numel() == 1, "backward",
+          "a value of shape {} needs an upstream gradient; only a single number needs none", value.shape());
+  return Tensor::full(value.shape(), 1.0f);
 }
 
 }  // namespace
@@ -103,6 +111,49 @@ struct Variable::Node {
   explicit Node(Tensor v) : value(std::move(v)) {}
 };
 
+// How often the tape of a value still uses each of some leaves.
+class Variable::Uses {
+ public:
+  Uses(const Variable& root, std::span<const Variable> leaves, const std::function<void(size_t)>& complete)
+      : complete_(complete) {
+    for (size_t i = 0; i < leaves.size(); ++i)
+      if (leaves[i].requires_grad()) leaves_.emplace(leaves[i].node_->gradient.get(), Leaf{.index = i});
+    std::unordered_set<const Gradient*> seen;
+    std::vector<const Gradient*> rest = {root.node_->gradient.get()};
+    while (!rest.empty()) {
+      const Gradient& node = *rest.back();
+      rest.pop_back();
+      for (const std::shared_ptr<Gradient>& input : node.inputs) {
+        if (!input) continue;
+        if (const auto leaf = leaves_.find(input.get()); leaf != leaves_.end()) ++leaf->second.uses;
+        if (input->backward && seen.insert(input.get()).second) rest.push_back(input.get());
+      }
+    }
+    for (const auto& [gradient, leaf] : leaves_)
+      if (leaf.uses == 0) complete_(leaf.index);
+  }
+
+  // A node has given its inputs their gradients.
+  void end_of(const Gradient& node) {
+    for (const std::shared_ptr<Gradient>& input : node.inputs)
+      if (const auto leaf = leaves_.find(input.get()); leaf != leaves_.end() && --leaf->second.uses == 0)
+        complete_(leaf->second.index);
+  }
+  // Of those that no gradient has reached by all of their uses.
+  void end() {
+    for (const auto& [gradient, leaf] : leaves_)
+      if (leaf.uses > 0) complete_(leaf.index);
+  }
+
+ private:
+  struct Leaf {
+    size_t index = 0;
+    int64_t uses = 0;
+  };
+  std::unordered_map<const Gradient*, Leaf> leaves_;
+  const std::function<void(size_t)>& complete_;
+};
+
 Variable::Variable(Tensor value) : Variable(std::move(value), Options{}) {}
 
 Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>(std::move(value))) {
@@ -146,15 +197,19 @@ void Variable::zero_grad() {
 
 uint64_t Variable::version() const { return node_->version; }
 
-void Variable::backward() const {
-  require(value().numel() == 1, "backward",
-          "a value of shape {} needs an upstream gradient; only a single number needs none", shape());
-  Tensor one = Tensor::empty(shape());
-  one.fill(1.0f);
-  backward(one);
+void Variable::backward() const { run_backward(one_of(value()), nullptr); }
+
+void Variable::backward(const Tensor& upstream) const { run_backward(upstream, nullptr); }
+
+void Variable::backward(std::span<const Variable> leaves, const std::function<void(size_t)>& complete) const {
+  const Tensor one = one_of(value());
+  require(requires_grad(), "backward", "no input of this value requires a gradient");
+  Uses uses(*this, leaves, complete);
+  run_backward(one, &uses);
+  uses.end();
 }
 
-void Variable::backward(const Tensor& upstream) const {
+void Variable::run_backward(const Tensor& upstream, Uses* uses) const {
   require(requires_grad(), "backward", "no input of this value requires a gradient");
   const OpScope tape("tape", {}, OpPass::backward);
   const auto older = [](const std::shared_ptr<Gradient>& a, const std::shared_ptr<Gradient>& b) {
@@ -185,6 +240,7 @@ void Variable::backward(const Tensor& upstream) const {
       grads[i] = Tensor();
       if (first) waiting.push(node->inputs[i]);
     }
+    if (uses) uses->end_of(*node);
     // What the op saved is not needed again: its memory can be reused by the remaining nodes.
     node->backward = [op = node->op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
       fail(op, "backward() was called twice on the same values; compute them again first");

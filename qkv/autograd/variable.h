@@ -54,6 +54,9 @@ class Variable {
 
   void backward() const;  // of a scalar
   void backward(const Tensor& upstream) const;
+  // Of a scalar; calls complete(i) for each of these leaves, once nothing more will be added to its gradient: while the
+  // gradients of others are still to come. What recompute() uses without taking it as an input is not seen.
+  void backward(std::span<const Variable> leaves, const std::function<void(size_t)>& complete) const;
 
   // The number of calls of mutable_value(): what was derived from the value of a leaf is valid for one version.
   uint64_t version() const;
@@ -64,6 +67,8 @@ class Variable {
  private:
   struct Node;
   struct Gradient;
+  class Uses;
+  void run_backward(const Tensor& upstream, Uses* uses) const;
   friend Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value,
                               Backward backward);
   std::shared_ptr<Node> node_;

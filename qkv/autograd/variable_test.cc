@@ -163,6 +163,26 @@ TEST(Variable, OnlyALeafMayBeWrittenAndEveryWriteIncrementsItsVersion) {
   EXPECT_THROW(y.mutable_value(), Error);
 }
 
+TEST(Variable, BackwardTellsWhichLeavesAreComplete) {
+  Variable first = leaf({2}), last = leaf({3}), unused = leaf({1}), other = leaf({5}),
+           constant(Tensor::from({7}, {1}));
+  // `first` is used by the oldest node and by the newest: complete when the oldest is done.
+  const Variable y = multiply(multiply(multiply(first, constant), last), first);
+  const std::vector<Variable> leaves = {first, last, unused, constant};
+  std::vector<std::pair<size_t, float>> told;
+  y.backward(leaves, [&](size_t i) {
+    told.emplace_back(i, leaves[i].grad().defined() ? leaves[i].grad().at<float>({0}) : 0.0f);
+  });
+  EXPECT_EQ(told, (std::vector<std::pair<size_t, float>>{{2, 0}, {1, 2 * 7 * 2}, {0, 2 * 2 * 7 * 3}}));
+  // A use that no gradient reaches: when all is done.
+  const Variable ends = record("ends", {multiply(other, last)}, Tensor::from({1}, {1}),
+                               [](const Tensor&, const std::vector<bool>&) { return std::vector<Tensor>(1); });
+  told.clear();
+  add(ends, last).backward(std::vector<Variable>{other}, [&](size_t i) { told.emplace_back(i, 0); });
+  EXPECT_EQ(std::ssize(told), 1);
+  EXPECT_FALSE(other.grad().defined());
+}
+
 // backward() frees what an op saved as soon as it has visited it.
 TEST(Variable, BackwardFreesWhatWasSaved) {
   const Variable a = leaf({2});

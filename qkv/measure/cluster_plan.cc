@@ -118,6 +118,7 @@ NodeSpeed measure_node(const ModelConfig& config) {
   node.memory = 1e9 * measure_machine().memory;
   Transformer model(config.transformer(), 1);
   node.parameters = model.parameter_count();
+  node.embedding = config.transformer().d_model * config.source_vocabulary();
   node.training = measure_training(model);
   node.attention = measure_attention(config.transformer());
   const NoGrad guard;
@@ -147,6 +148,8 @@ TrainingPlan plan_training(const NodeSpeed& node, const ClusterOptions& cluster,
                  (nodes > 1 ? slowest_of(nodes, cluster.jitter) : 1);
   plan.sent = 2 * 4 * P * (N - 1) / N;
   plan.communication = plan.sent / bytes_per_second(cluster) + 2 * std::log2(N) * 1e-6 * cluster.latency;
+  plan.waiting = std::max(plan.communication - 2.0 / 3 * plan.compute,
+                          plan.communication * static_cast<double>(node.embedding) / P);
   plan.optimizer = 28 * P / shared / (node.memory * scale);
   plan.memory = 4 * P * (2 + 2 / shared);
   return plan;
@@ -186,16 +189,16 @@ std::string plan_tables(const ModelConfig& config, const NodeSpeed& node, const 
       scale, cluster.bandwidth, cluster.latency, percent(cluster.jitter));
 
   std::vector<TableRow> rows = {
-      {"Nodes", "an update", "compute", "communication", "optimizer", "efficiency", "sent", "memory"}};
+      {"Nodes", "an update", "compute", "communication", "waiting", "optimizer", "efficiency", "sent", "memory"}};
   const double alone = plan_training(node, cluster, 1).seconds();
   for (const int64_t n : node_counts(cluster.nodes)) {
     const TrainingPlan plan = plan_training(node, cluster, n);
     rows.push_back({with_commas(n), duration_text(plan.seconds()), duration_text(plan.compute),
-                    duration_text(plan.communication), duration_text(plan.optimizer),
+                    duration_text(plan.communication), duration_text(plan.waiting), duration_text(plan.optimizer),
                     percent(alone / (static_cast<double>(n) * plan.seconds())), bytes_text(plan.sent),
                     bytes_text(plan.memory)});
   }
-  const std::vector<bool> right(8, true);
+  const std::vector<bool> right(9, true);
   out += fmt::format("Training, {} parameters, {} target tokens an update; sent and memory of a node\n",
                      with_commas(node.parameters), with_commas(cluster.batch_tokens)) +
          table(rows, right) + "\n";
@@ -219,8 +222,9 @@ std::string plan_tables(const ModelConfig& config, const NodeSpeed& node, const 
                      cluster.sentence_tokens) +
          table(rows, std::vector<bool>(3, true));
   return out +
-         "\nTimes are predictions: cores of a node are taken to scale, and nothing is sent while something is\n"
-         "computed. Activations are not in the memory of training.\n";
+         "\nTimes are predictions: cores of a node are taken to scale. In training gradients are sent while others "
+         "are\n"
+         "computed, and waiting is the rest. Activations are not in the memory of training.\n";
 }
 
 }  // namespace qkv

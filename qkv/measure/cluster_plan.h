@@ -9,6 +9,8 @@
 //
 //     compute        (B / N) seconds of a token, times the slowest of N nodes in units of their mean (see jitter)
 //     communication  2 4 P (N - 1) / N / W + 2 log2(N) L            reduce-scatter and all-gather by halving and doubling
+//     waiting        communication beyond the backward pass, which is 2/3 of compute; at least that of the embedding, whose gradient
+//                    is complete last (train/exchange_thread.h)
 //     optimizer      28 P bytes of memory; of N nodes that share its state 12 P / N + 16 P / N
 //     memory         4 P of each of: values, gradients, two moments (divided by N with a shared state), without activations
 //
@@ -20,8 +22,7 @@
 //
 // A corpus is divided and nothing is sent: seconds = tokens / (tokens a second of a node) / N.
 //
-// Cores are taken to work as those measured do: a node of twice the cores is twice as fast. Communication is not overlapped
-// with compute. Both are stated with the tables.
+// Cores are taken to work as those measured do: a node of twice the cores is twice as fast. That is stated with the tables.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ struct NodeSpeed {
   double attention = 0;    // FLOP/s of causal attention, forward
   double memory = 0;       // bytes a second
   int64_t parameters = 0;
+  int64_t embedding = 0;  // parameters of the source embedding
 };
 
 // UsageError for a recurrent model.
@@ -61,9 +63,9 @@ void check_options(const ClusterOptions& options);
 
 struct TrainingPlan {
   int64_t nodes = 1;
-  double compute = 0, communication = 0, optimizer = 0;  // seconds of an update
-  double sent = 0, memory = 0;                           // bytes of a node
-  double seconds() const { return compute + communication + optimizer; }
+  double compute = 0, communication = 0, waiting = 0, optimizer = 0;  // seconds of an update
+  double sent = 0, memory = 0;                                        // bytes of a node
+  double seconds() const { return compute + waiting + optimizer; }
 };
 TrainingPlan plan_training(const NodeSpeed& node, const ClusterOptions& cluster, int64_t nodes);
 

@@ -11,7 +11,8 @@ const NodeSpeed node = {.threads = 2,
                         .translation = 50'000,
                         .attention = 1e11,
                         .memory = 2.8e10,
-                        .parameters = 100'000'000};
+                        .parameters = 100'000'000,
+                        .embedding = 10'000'000};
 
 TEST(ClusterPlan, AnUpdateOfOneNodeIsItsTokensAndItsOptimizer) {
   const TrainingPlan plan = plan_training(node, {.batch_tokens = 5000}, 1);
@@ -28,10 +29,18 @@ TEST(ClusterPlan, NodesShareTheTokensAndSendTheGradients) {
   EXPECT_DOUBLE_EQ(plan.compute, 0.5);  // 1,000 tokens at 2,000 a second
   EXPECT_DOUBLE_EQ(plan.sent, 7e8);
   EXPECT_DOUBLE_EQ(plan.communication, 7 + 2 * 3 * 1e-4);
+  EXPECT_DOUBLE_EQ(plan.waiting, plan.communication - 0.5 * 2 / 3);
+  EXPECT_DOUBLE_EQ(plan.seconds(), plan.compute + plan.waiting + plan.optimizer);
   ClusterOptions shared = cluster;
   shared.shard_optimizer = true;
   EXPECT_DOUBLE_EQ(plan_training(node, shared, 8).optimizer, plan.optimizer / 8);
   EXPECT_DOUBLE_EQ(plan_training(node, shared, 8).memory, 4e8 * 2.25);
+}
+
+TEST(ClusterPlan, TheEmbeddingIsSentWhenNothingIsComputed) {
+  const TrainingPlan plan = plan_training(node, {.bandwidth = 10, .jitter = 0, .batch_tokens = 8000}, 8);
+  EXPECT_DOUBLE_EQ(plan.compute, 1);
+  EXPECT_DOUBLE_EQ(plan.waiting, plan.communication / 10);
 }
 
 TEST(ClusterPlan, TheSlowestNodeDecides) {

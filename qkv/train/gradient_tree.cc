@@ -15,10 +15,7 @@ GradientTree::GradientTree(std::vector<Variable> parameters, GradientFormat form
       format_(format),
       ranges_(parameter_ranges(parameters_)),
       reached_(parameters_.size()) {
-  for (const Variable& parameter : parameters_) {
-    offsets_.push_back(size_);
-    size_ += parameter.value().numel();
-  }
+  for (const Variable& parameter : parameters_) offsets_.push_back(offsets_.back() + parameter.value().numel());
 }
 
 void GradientTree::round(float* numbers, int64_t count) const {
@@ -26,7 +23,7 @@ void GradientTree::round(float* numbers, int64_t count) const {
   for (int64_t i = 0; i < count; ++i) numbers[i] = static_cast<float>(bfloat16(numbers[i]));
 }
 
-void GradientTree::add_to(Tensor& to, const Tensor& from) const {
+void GradientTree::add_to(Tensor to, const Tensor& from) const {
   const OpScope scope("sum of gradients", OpWork::moves(to, 3));
   float* y = to.data<float>();
   const float* x = from.data<float>();
@@ -36,11 +33,17 @@ void GradientTree::add_to(Tensor& to, const Tensor& from) const {
   });
 }
 
-void GradientTree::take(Tensor& to, Take how) const {
-  const OpScope scope("sum of gradients", OpWork::moves(to, 3));
+void GradientTree::take(Tensor& to, Take how, size_t first, size_t last) const {
+  const Shard flat_part = part(first, last);
+  const OpScope scope("sum of gradients", OpWork::moves(to.slice(0, flat_part.begin, flat_part.end), 3));
   float* flat = to.data<float>();
-  parallel_for(std::ssize(ranges_), [&](int64_t i) {
-    const auto& [parameter, begin, end] = ranges_[static_cast<size_t>(i)];
+  const auto range_of = [&](size_t parameter) {
+    return std::partition_point(ranges_.begin(), ranges_.end(),
+                                [&](const ParameterRange& range) { return range.parameter < parameter; });
+  };
+  const auto first_range = range_of(first);
+  parallel_for(range_of(last) - first_range, [&](int64_t i) {
+    const auto& [parameter, begin, end] = first_range[i];
     const Tensor& gradient = parameters_[parameter].grad();
     float* y = flat + offsets_[parameter] + begin;
     const int64_t n = end - begin;
@@ -61,28 +64,37 @@ void GradientTree::take(Tensor& to, Take how) const {
   });
 }
 
-void GradientTree::add() {
+Tensor GradientTree::add_part(size_t first, size_t last) {
   if (levels_.empty()) levels_.emplace_back();
-  Level& first = levels_.front();
-  if (!first.numbers.defined()) first.numbers = Tensor::empty({size_});
-  take(first.numbers, first.full ? Take::added : Take::copied);
-  for (size_t i = 0; i < parameters_.size(); ++i) {
+  if (!levels_[0].numbers.defined()) levels_[0].numbers = Tensor::empty({offsets_.back()});
+  take(levels_[0].numbers, levels_[0].full ? Take::added : Take::copied, first, last);
+  for (size_t i = first; i < last; ++i) {
     if (parameters_[i].grad().defined()) reached_[i] = 1;
     parameters_[i].zero_grad();
   }
-  // Level i has become a sum of two: it belongs one level higher.
-  bool is_sum = std::exchange(first.full, true);
+  const Shard flat = part(first, last);
+  const auto numbers = [&](size_t level) { return levels_[level].numbers.slice(0, flat.begin, flat.end); };
+  size_t level = 0;
+  for (; levels_[level].full && level + 1 < levels_.size() && levels_[level + 1].full; ++level)
+    add_to(numbers(level + 1), numbers(level));
+  return numbers(level);
+}
+
+// Level i has become a sum of two: it belongs one level higher.
+void GradientTree::end_piece() {
+  bool is_sum = std::exchange(levels_[0].full, true);
   for (size_t i = 0; is_sum; ++i) {
     if (i + 1 == levels_.size()) levels_.emplace_back();
     Level &low = levels_[i], &high = levels_[i + 1];
     low.full = false;
     is_sum = std::exchange(high.full, true);
-    if (is_sum) {
-      add_to(high.numbers, low.numbers);
-    } else {
-      std::swap(low.numbers, high.numbers);
-    }
+    if (!is_sum) std::swap(low.numbers, high.numbers);
   }
+}
+
+void GradientTree::add() {
+  add_part(0, parameters_.size());
+  end_piece();
 }
 
 void GradientTree::clear() {
@@ -100,7 +112,7 @@ Tensor GradientTree::sum() const {
 void GradientTree::give(const Tensor& flat) {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (!reached_[i]) continue;
-    const Tensor part = flat.slice(0, offsets_[i], offsets_[i] + parameters_[i].value().numel());
+    const Tensor part = flat.slice(0, offsets_[i], offsets_[i + 1]);
     parameters_[i].backward(part.reshape(parameters_[i].shape()));
   }
 }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "qkv/autograd/variable.h"
+#include "qkv/base/collectives.h"
 #include "qkv/base/names.h"
 #include "qkv/train/parameter_ranges.h"
 
@@ -37,7 +38,15 @@ class GradientTree {
 
   // Takes the gradients of the parameters as those of the next piece; a parameter without one counts as zero.
   void add();
+  // The same in parts: those of the parameters [first, last), until each has been in one part, and end_piece(). Returns their
+  // numbers in sum(), if this piece is the last.
+  Tensor add_part(size_t first, size_t last);
+  void end_piece();
   void clear();
+
+  size_t parameters() const { return parameters_.size(); }
+  // The parameters [first, last) in the flat numbers.
+  Shard part(size_t first, size_t last) const { return {offsets_[first], offsets_[last]}; }
 
   // All numbers, in the order of the parameters. Error unless the number of pieces is a power of two.
   Tensor sum() const;
@@ -49,16 +58,15 @@ class GradientTree {
  private:
   // Of a whole gradient: to[range] = that of the parameter, or += it.
   enum class Take { copied, added };
-  void take(Tensor& to, Take how) const;
+  void take(Tensor& to, Take how, size_t first, size_t last) const;
 
-  void add_to(Tensor& to, const Tensor& from) const;
+  void add_to(Tensor to, const Tensor& from) const;
   void round(float* numbers, int64_t count) const;
 
   std::vector<Variable> parameters_;
   GradientFormat format_;
   std::vector<ParameterRange> ranges_;
-  std::vector<int64_t> offsets_;  // of the parameters
-  int64_t size_ = 0;
+  std::vector<int64_t> offsets_ = {0};  // of the parameters, and the end of the last
   struct Level {
     Tensor numbers;
     bool full = false;

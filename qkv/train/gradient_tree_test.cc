@@ -52,6 +52,37 @@ TEST(GradientTree, RoundsPiecesAndSumsToBf16) {
   EXPECT_NE(left + right, x[0] + x[1] + x[2] + x[3]);
 }
 
+// In parts, in any order: those of the last piece are returned with their sums.
+TEST(GradientTree, AddsAPieceInPartsAsInOne) {
+  constexpr int64_t n = 40'000;
+  for (const uint64_t pieces : {1, 2, 8}) {
+    Variable a = parameter(random_values(n, 0), {n}), b = parameter({0}, {1}),
+             c = parameter(random_values(7, 1), {7});
+    GradientTree whole({a, b, c}), parts({a, b, c});
+    Tensor last, rest;
+    for (uint64_t piece = 0; piece < pieces; ++piece) {
+      const auto give = [&] {
+        give_gradient(a, random_values(n, 2 * piece));
+        give_gradient(c, random_values(7, 2 * piece + 1));
+      };
+      give();
+      whole.add();
+      give();
+      last = parts.add_part(1, 3);
+      EXPECT_TRUE(a.grad().defined());
+      EXPECT_FALSE(c.grad().defined());
+      rest = parts.add_part(0, 1);
+      const std::vector<float> before = numbers(last.contiguous_copy());
+      parts.end_piece();
+      EXPECT_EQ(numbers(last.contiguous_copy()), before);
+    }
+    EXPECT_EQ(numbers(parts.sum()), numbers(whole.sum()));
+    EXPECT_EQ(numbers(parts.sum().slice(0, n, n + 8)), numbers(last));
+    EXPECT_EQ(numbers(parts.sum().slice(0, 0, n)), numbers(rest));
+    EXPECT_EQ(parts.reached(), (std::vector<uint8_t>{1, 0, 1}));
+  }
+}
+
 TEST(GradientTree, GivesParametersThatWereReachedTheirPart) {
   Variable a = parameter({0, 0}, {1, 2}), b = parameter({0}, {1}), c = parameter({0, 0}, {2});
   GradientTree tree({a, b, c});

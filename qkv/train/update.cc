@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "qkv/base/error.h"
+#include "qkv/train/exchange_thread.h"
 #include "qkv/train/gradient_exchange.h"
 #include "qkv/train/gradient_norm.h"
 
@@ -89,7 +90,8 @@ Update::Update(TrainingTask& task, const UpdateOptions& options, Communicator& c
     tree_.emplace(parameters_, options.communication);
 }
 
-Update::Sums Update::sum_piece(int64_t first, int64_t last) {
+// `exchange`: of the last piece of this rank.
+Update::Sums Update::sum_piece(int64_t first, int64_t last, ExchangeThread* exchange) {
   Sums sums;
   for (int64_t number = first; number < last; ++number) {
     Pass pass{.training = true,
@@ -100,11 +102,14 @@ Update::Sums Update::sum_piece(int64_t first, int64_t last) {
     const CrossEntropy part = task_.next_loss(options_.loss, pass);
     if (part.count == 0 && !context_)
       continue;  // others may have tokens of the sequences that they share with this rank
-    part.loss.backward();
+    if (exchange && number + 1 == last && overlaps())
+      part.loss.backward(parameters_, [&](size_t i) { exchange->complete(i); });
+    else
+      part.loss.backward();
     sums.loss += static_cast<double>(part.loss.value().at<float>({0}));
     sums.tokens += part.count;
   }
-  if (tree_) tree_->add();
+  if (tree_ && !exchange) tree_->add();
   return sums;
 }
 
@@ -116,7 +121,7 @@ void Update::skip_batches(int64_t count) {
   }
 }
 
-// The pieces of this rank, between those of others.
+// The pieces of this rank, between those of others; then the tree has the sums over all ranks.
 Update::Sums Update::sum_own(const Batches& batches, double& seconds) {
   const int64_t own = options_.pieces / groups(), first = own * (c_.rank() % groups());
   const auto begin_of = [&](int64_t piece) { return batches.count * piece / options_.pieces; };
@@ -124,12 +129,17 @@ Update::Sums Update::sum_own(const Batches& batches, double& seconds) {
   const auto began = Clock::now();
   std::vector<double> losses;
   Sums sums;
+  std::optional<ExchangeThread> exchange;
   for (int64_t piece = first; piece < first + own; ++piece) {
-    const Sums s = sum_piece(batches.first + begin_of(piece), batches.first + begin_of(piece + 1));
+    if (tree_ && piece + 1 == first + own)
+      exchange.emplace(c_, *tree_, options_.communication, shards_ ? shards_->shards() : std::span<const Shard>());
+    const Sums s = sum_piece(batches.first + begin_of(piece), batches.first + begin_of(piece + 1),
+                             exchange ? &*exchange : nullptr);
     losses.push_back(s.loss);
     sums.tokens += s.tokens;
   }
   seconds += std::chrono::duration<double>(Clock::now() - began).count();
+  if (exchange) exchange->finish();
   skip_batches(batches.count - begin_of(first + own));
   add_in_tree(static_cast<int>(own),
               [&](int to, int from) { losses[static_cast<size_t>(to)] += losses[static_cast<size_t>(from)]; });
@@ -170,11 +180,9 @@ double Update::reduce(bool whole) {
   if (!tree_) return gradient_norm(parameters_);
   Tensor flat = tree_->sum();
   if (!shards_) {
-    all_reduce(c_, flat, options_.communication);
     tree_->give(flat);
     return gradient_norm(parameters_);
   }
-  reduce_scatter(c_, flat, options_.communication, shards_->shards());
   shards_->give(flat, tree_->reached());
   // In the order of all ranges, as gradient_norm() adds them.
   double total = 0;

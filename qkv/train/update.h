@@ -15,6 +15,7 @@
 // part r of the sequences of group g, so that the tree adds the parts after the pieces: the bits depend on R, but not on the
 // number of groups.
 // With `communication` bf16 pieces and sums are rounded, at every node of the tree: these bits, too, do not depend on N.
+// The gradients of the last piece travel while the rest of it is computed (train/exchange_thread.h).
 // All ranks call the same functions, with the same arguments.
 #pragma once
 
@@ -33,6 +34,8 @@
 #include "qkv/train/training_task.h"
 
 namespace qkv {
+
+class ExchangeThread;
 
 struct UpdateOptions {
   TrainingLoss loss = {};
@@ -83,10 +86,13 @@ class Update {
     double loss = 0;
     int64_t tokens = 0;
   };
-  Sums sum_piece(int64_t first, int64_t last);
+  Sums sum_piece(int64_t first, int64_t last, ExchangeThread* exchange);
   Sums sum_own(const Batches& batches, double& seconds);
   Sums share(const Sums& own, double seconds, std::vector<double>& all_seconds);
   void skip_batches(int64_t count);
+  // Whether gradients travel while others are computed. With context_ the backward pass itself uses the communicator;
+  // gradients of what is recomputed are not seen one by one.
+  bool overlaps() const { return c_.size() > 1 && !context_ && !options_.recompute; }
   int groups() const { return c_.size() / static_cast<int>(options_.context_parallel); }
   double reduce(bool whole);  // returns the norm
 

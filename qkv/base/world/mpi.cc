@@ -1,10 +1,12 @@
 // world() of a build with MPI.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mpi.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "qkv/base/error.h"
@@ -56,17 +58,29 @@ class MpiRank final : public Communicator {
       parts(sent.size(), [&](size_t at, int n, MPI_Request* request) {
         check(MPI_Isend(sent.data() + at, n, MPI_BYTE, to, 0, MPI_COMM_WORLD, request), "MPI_Isend");
       });
+    const std::vector<MPI_Status> ended = wait(requests);
     size_t arrived = 0;
-    for (size_t i = 0; i < requests.size(); ++i) {
-      MPI_Status status;
-      check(MPI_Wait(&requests[i], &status), "MPI_Wait");
-      if (i >= receives) continue;
+    for (size_t i = 0; i < receives; ++i) {
       int bytes = 0;
-      check(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
+      check(MPI_Get_count(&ended[i], MPI_BYTE, &bytes), "MPI_Get_count");
       arrived += static_cast<size_t>(bytes);
     }
     require(from == no_rank || arrived == received.size(), "exchange",
             "rank {} sends {} bytes to rank {}, which expects {}", from, arrived, rank_, received.size());
+  }
+
+  // Most implementations of MPI_Wait() keep a core busy, which other threads of this process could use (train/exchange_thread.h).
+  static std::vector<MPI_Status> wait(std::vector<MPI_Request>& requests) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto patience = std::chrono::microseconds(50);
+    std::vector<MPI_Status> ended(requests.size());
+    const auto began = Clock::now();
+    for (;;) {
+      int done = 0;
+      check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, ended.data()), "MPI_Testall");
+      if (done) return ended;
+      if (Clock::now() - began > patience) std::this_thread::sleep_for(patience);
+    }
   }
 
   int rank_ = 0, size_ = 1;
