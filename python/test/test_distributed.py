@@ -67,3 +67,35 @@ def test_a_sequence_over_processes_has_the_losses_of_one():
     one, two = (output("torch_long_sequence.py", processes, "1024") for processes in (1, 2))
     assert losses_in(two, 8) == pytest.approx(losses_in(one, 8), abs=2e-4)
     assert "2 processes, 512 tokens each\nring: 65536 bytes in the forward" in two
+
+
+def test_workers_of_ray_train_have_the_losses_of_one_process_also_after_a_failure(tmp_path):
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("without ray")
+    import torch
+
+    spec = importlib.util.spec_from_file_location("ray_train", examples / "ray_train.py")
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    model = program.make_model()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    one = []
+    for step in range(program.STEPS):
+        loss = program.loss_of(model, program.sentences(step, 0, 1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        one.append(loss.item())
+    assert one[-1] < 0.6 * one[0]
+
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "RAY_USAGE_STATS_ENABLED": "0",
+    }
+    command = [sys.executable, str(examples / "ray_train.py"), "2", str(tmp_path), "5"]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert "2 workers: step 12 loss " in ran.stdout
+    assert (tmp_path / "failed").exists()
+    assert losses_in((tmp_path / "losses.txt").read_text(), 12) == pytest.approx(one, abs=2e-4)
