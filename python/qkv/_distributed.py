@@ -12,8 +12,10 @@ from . import _core
 from ._argument_errors import with_named_arguments
 from ._arrays import tensor_as_buffer, tensor_of
 from ._attention import AttentionOptions
-from ._call import CallShape, Parts, parts_of
+from ._call import CallShape, Parts, checked_mask, parts_of
 from ._call_spec import as_buffers, check
+from ._masks import Mask
+from ._operations import PadKey
 from ._operator import cast
 
 if TYPE_CHECKING:
@@ -122,30 +124,56 @@ class _Transport:
         return torch.frombuffer(memory, dtype=torch.uint8) if memory.nbytes else torch.empty(0, dtype=torch.uint8)
 
 
-class _Call:
-    """A call but for its tensors."""
+class _Place:
+    """The processes, who has which rows, and the shape of the whole."""
 
-    def __init__(self, q, k, transport, parts: Parts, layouts, distribution):
+    def __init__(self, q, k, group, layouts):
+        transport = _Transport(group)
         size = dist.get_world_size(transport.group)
         queries, keys = layouts
         if queries is None:
             queries = contiguous_layout(size * q.shape[2], size)
             keys = keys or contiguous_layout(size * k.shape[2], size)
-        self.layouts = queries, keys or queries
-        self.communicator, self.parts, self.distribution = transport.communicator, parts, distribution
-        self.shape = CallShape(q.shape[0], q.shape[1], self.layouts[0].length, self.layouts[1].length, 4, True)
+        keys = keys or queries
+        self.arguments = transport.communicator, queries.blocks, keys.blocks
+        self.shape = CallShape(q.shape[0], q.shape[1], queries.length, keys.length, 4, True)
 
-    def arguments(self, qkv, numbers, requires_grad):
-        made = self.parts.made(self.shape, [x.detach() for x in numbers], requires_grad)
-        blocks = [layout.blocks for layout in self.layouts]
-        return self.communicator, *blocks, self.distribution, as_buffers(*qkv), made, requires_grad
+
+class _Call:
+    """A call but for its tensors: q, k, v and the arrays of the parts."""
+
+    def __init__(self, place: _Place, parts: Parts, distribution):
+        self.place, self.parts, self.distribution = place, parts, distribution
+
+    def arguments(self, tensors, requires_grad):
+        made = self.parts.made(self.place.shape, [x.detach() for x in tensors[3:]], requires_grad)
+        return *self.place.arguments, self.distribution, as_buffers(*tensors[:3]), made, requires_grad
+
+    def __call__(self, tensors, requires_grad):
+        return _core.distributed_attention(*self.arguments(tensors, requires_grad))
+
+
+class _MultiTokenCall:
+    """The same, whose tensors are q, k, v and five of convolutions and mixtures or None."""
+
+    def __init__(self, place: _Place, pad_key, mask, scale):
+        made = checked_mask(mask)
+        self.place = place
+        self.options = pad_key, None if made is None else made.of(place.shape), scale
+
+    def __call__(self, tensors, requires_grad):
+        arrays = tuple(
+            None if x is None else tensor_as_buffer(torch, x.detach(), "distributed_multi_token_attention")
+            for x in tensors
+        )
+        return _core.distributed_multi_token_attention(*self.place.arguments, arrays, *self.options, requires_grad)
 
 
 class _Function(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, call, q, k, v, *numbers):
-        ctx.result = _core.distributed_attention(*call.arguments((q, k, v), numbers, True))
-        ctx.save_for_backward(q, k, v, *numbers)
+    def forward(ctx, call, *tensors):
+        ctx.result = call(tensors, True)
+        ctx.save_for_backward(*tensors)
         return tensor_of(ctx.result.out(False))
 
     @staticmethod
@@ -153,8 +181,21 @@ class _Function(torch.autograd.Function):
     def backward(ctx, grad):
         inputs = ctx.saved_tensors  # an error if one was changed in place
         upstream = tensor_as_buffer(torch, grad.contiguous(), "the gradient of the output")
-        grads = map(tensor_of, ctx.result.backward(upstream, False))
-        return None, *(g.reshape(x.shape).to(x.dtype) for g, x in zip(grads, inputs))
+        grads = ctx.result.backward(upstream, False)
+        return None, *(
+            None if x is None else tensor_of(g).reshape(x.shape).to(x.dtype) for g, x in zip(grads, inputs)
+        )
+
+
+def _apply(call, tensors, dtype):
+    if torch.is_grad_enabled() and any(x is not None and x.requires_grad for x in tensors):
+        return _Function.apply(call, *tensors).to(dtype)
+    return tensor_of(call(tensors, False).out(False)).to(dtype)
+
+
+def _refuse_compilation(name):
+    if torch.compiler.is_compiling():
+        raise RuntimeError(f"{name}: torch.compile cannot trace it; call it outside of what is compiled")
 
 
 @with_named_arguments
@@ -196,16 +237,52 @@ def distributed_attention(
     backward() is called by all processes, in the same order and once. Gradients of arrays of the parts are those of
     the pairs that a process computed: their sum over the group is the gradient.
     """
-    if torch.compiler.is_compiling():
-        raise RuntimeError(
-            "distributed_attention: torch.compile cannot trace it; call it outside of what is compiled"
-        )
+    _refuse_compilation("distributed_attention")
     (q, k, v), parts, numbers, dtype = _prepared(q, k, v, options)
-    call = _Call(q, k, _Transport(group), parts, (layout, key_layout), distribution)
-    if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, *numbers)):
-        return _Function.apply(call, q, k, v, *numbers).to(dtype)
-    result = _core.distributed_attention(*call.arguments((q, k, v), numbers, False))
-    return tensor_of(result.out(False)).to(dtype)
+    call = _Call(_Place(q, k, group, (layout, key_layout)), parts, distribution)
+    return _apply(call, (q, k, v, *numbers), dtype)
+
+
+@with_named_arguments
+def distributed_multi_token_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    pre_conv: Tensor | None = None,
+    pre_mix: Tensor | None = None,
+    post_conv: Tensor | None = None,
+    post_head: Tensor | None = None,
+    post_mix: Tensor | None = None,
+    pad_key: PadKey = "both",
+    mask: Mask | None = None,
+    scale: float | None = None,
+    group: dist.ProcessGroup | None = None,
+    layout: SequenceLayout | None = None,
+    key_layout: SequenceLayout | None = None,
+) -> Tensor:
+    """multi_token_attention() of a sequence that is spread over the processes of a group, with gradients.
+
+        out = qkv.torch.distributed_multi_token_attention(q, k, v, post_conv=taps, layout=layout)
+
+    Rows, group and layouts are those of distributed_attention(), the other arguments those of
+    multi_token_attention(). A process gets the queries before each of its blocks that the convolutions read, and the
+    keys and values that these and its own see, from the first to the last.
+
+    Notes
+    -----
+    backward() is called by all processes, in the same order and once. Gradients of convolutions and mixtures are
+    those of the rows that a process computed: their sum over the group is the gradient.
+    """
+    _refuse_compilation("distributed_multi_token_attention")
+    dtype = q.dtype
+    tensors = [
+        x.float() if x is not None and x.dtype in (torch.float64, torch.float16) else x
+        for x in (q, k, v, pre_conv, pre_mix, post_conv, post_head, post_mix)
+    ]
+    check(*tensors[:3])
+    place = _Place(q, k, group, (layout, key_layout))
+    return _apply(_MultiTokenCall(place, pad_key, mask, scale), tensors, dtype)
 
 
 @with_named_arguments
@@ -222,9 +299,10 @@ def distributed_plan(
 ) -> DistributedPlan:
     """What distributed_attention() with these arguments would send. Every process of the group calls it."""
     (q, k, v), parts, numbers, _ = _prepared(q, k, v, options)
-    call = _Call(q, k, _Transport(group), parts, (layout, key_layout), distribution)
-    requires_grad = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, *numbers))
-    return DistributedPlan(*_core.distributed_plan(*call.arguments((q, k, v), numbers, requires_grad)))
+    call = _Call(_Place(q, k, group, (layout, key_layout)), parts, distribution)
+    tensors = q, k, v, *numbers
+    requires_grad = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
+    return DistributedPlan(*_core.distributed_plan(*call.arguments(tensors, requires_grad)))
 
 
 def _prepared(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions):

@@ -18,6 +18,7 @@ from ._distributed import (
     SequenceLayout,
     contiguous_layout,
     distributed_attention,
+    distributed_multi_token_attention,
     distributed_plan,
     zigzag_layout,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "attention_packed",
     "contiguous_layout",
     "distributed_attention",
+    "distributed_multi_token_attention",
     "distributed_plan",
     "flex_attention",
     "gate_heads",

@@ -2,6 +2,7 @@
 
 #include "qkv/attention/distributed.h"
 
+#include <array>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -11,6 +12,7 @@
 #include "python/src/bind.h"
 #include "python/src/callback.h"
 #include "python/src/parts.h"
+#include "qkv/attention/distributed_multi_token.h"
 #include "qkv/base/error.h"
 
 namespace qkv::python {
@@ -64,7 +66,7 @@ class DistributedResult {
 
   nb::any out(bool numpy) const { return array_of(out_.value(), numpy); }
 
-  // The gradients of q, k, v and of the parameters of all parts. Once.
+  // The gradients of q, k, v and of the parameters of all parts, or of the convolutions; None of what was not given. Once.
   nb::any backward(nb::handle dout, bool numpy) {
     const Tensor upstream = tensor_of(dout, "the gradient of the output");
     {
@@ -72,8 +74,12 @@ class DistributedResult {
       out_.backward(upstream);
     }
     nb::list all;
-    for (const Variable& x : inputs_)
-      all.append(array_of(x.grad().defined() ? x.grad() : Tensor::zeros(x.shape()), numpy));
+    for (const Variable& x : inputs_) {
+      if (x.defined())
+        all.append(array_of(x.grad().defined() ? x.grad() : Tensor::zeros(x.shape()), numpy));
+      else
+        all.append(nb::none());
+    }
     return nb::borrow<nb::any>(all);
   }
 
@@ -100,6 +106,25 @@ DistributedResult distribute(nb::object communicator, const Blocks& queries, con
   return {std::move(communicator), std::move(out), std::move(inputs)};
 }
 
+// arrays: q, k, v, pre_conv, pre_mix, post_conv, post_head, post_mix, of which the last five may be None.
+DistributedResult distribute_multi_token(nb::object communicator, const Blocks& queries, const Blocks& keys,
+                                         nb::tuple arrays, const std::string& pad_key, nb::handle mask,
+                                         std::optional<float> scale, bool requires_grad) {
+  constexpr std::array names = {"q", "k", "v", "pre_conv", "pre_mix", "post_conv", "post_head", "post_mix"};
+  std::vector<Variable> inputs;
+  for (size_t i = 0; i < names.size(); ++i)
+    inputs.push_back(arrays[i].is_none() ? Variable() : variable_of(arrays[i], names[i], requires_grad));
+  const MultiTokenOptions options = multi_token_options({inputs.begin() + 3, inputs.end()}, pad_key, mask, scale);
+  const DistributedSequence sequence = {nb::cast<PythonCommunicator&>(communicator), layout_of(queries),
+                                        layout_of(keys)};
+  Variable out;
+  {
+    const nb::gil_scoped_release unlocked;
+    out = distributed_multi_token_attention(inputs[0], inputs[1], inputs[2], sequence, options);
+  }
+  return {std::move(communicator), std::move(out), std::move(inputs)};
+}
+
 // The fields of qkv.torch.DistributedPlan.
 nb::tuple plan_of(PythonCommunicator& communicator, const Blocks& queries, const Blocks& keys,
                   const std::string& distribution, nb::tuple qkv, nb::tuple parts, bool requires_grad) {
@@ -121,12 +146,15 @@ nb::tuple plan_of(PythonCommunicator& communicator, const Blocks& queries, const
 
 void bind_distributed(nb::module_& m) {
   const nb::arg one = nb::arg();
+  const auto maybe = nb::arg().none();
   nb::class_<PythonCommunicator>(m, "Communicator").def(nb::init<int, int, nb::handle>());
   nb::class_<DistributedResult>(m, "DistributedResult")
       .def("out", &DistributedResult::out)
       .def("backward", &DistributedResult::backward);
   // The blocks of queries and of keys, automatic, ring or heads, (q, k, v), the five parts, whether a gradient is needed.
   m.def("distributed_attention", &distribute, one, one, one, one, one, one, one);
+  // The blocks of queries and of keys, the arrays, pad_key, mask, scale, whether a gradient is needed.
+  m.def("distributed_multi_token_attention", &distribute_multi_token, one, one, one, one, one, maybe, maybe, one);
   m.def("distributed_plan", &plan_of, one, one, one, one, one, one, one);
 }
 

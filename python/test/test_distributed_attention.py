@@ -124,6 +124,56 @@ def test_random_calls_have_the_results_of_one_call(ranks, tmp_path):
     run(ranks, random_calls, tmp_path)
 
 
+def random_multi_token_calls(rank, ranks, _):
+    for number in range(20):
+        dice = random.Random(100 + number)
+        torch.manual_seed(number)
+        B, G, T, S = dice.randint(1, 2), dice.choice([1, 2]), dice.randint(1, 70), dice.randint(1, 70)
+        H = 4
+        whole = [
+            numbers(B, n, length, width, seed=number + width)
+            for n, length, width in ((H, T, 8), (G, S, 8), (G, S, 5))
+        ]
+        taps = [torch.randn(H, 1, dice.choice([1, 3, 6]), dice.choice([1, 5, 11])) for _ in range(2)]
+        mixes = [torch.randn(H, H), torch.randn(H // 2, 2, 2), torch.randn(H, H)]
+        names = ["pre_conv", "post_conv", "pre_mix", "post_head", "post_mix"]
+        arrays = {name: x for name, x in zip(names, taps + mixes) if dice.random() < 0.6}
+        if "post_mix" in arrays:  # they exclude each other
+            arrays.pop("post_head", None)
+        mask = dice.choice([None, qkv.causal(), qkv.window(7, 0), qkv.causal() & qkv.window(20, 0)])
+        options = dict(mask=mask, pad_key=dice.choice(["both", "left", "right"]), scale=0.3)
+        layout, key_layout = draw_layout(dice, T, ranks), draw_layout(dice, S, ranks)
+        dout = numbers(B, H, T, 5, seed=number)
+
+        one = [x.clone().requires_grad_() for x in whole]
+        of_one = {name: x.clone().requires_grad_() for name, x in arrays.items()}
+        wanted = qkv.torch.multi_token_attention(*one, **of_one, **options)
+        wanted.backward(dout)
+
+        mine = [l.rows_of(x, 2, rank).requires_grad_() for l, x in zip((layout, key_layout, key_layout), whole)]
+        of_mine = {name: x.clone().requires_grad_() for name, x in arrays.items()}
+        out = qkv.torch.distributed_multi_token_attention(
+            *mine, **of_mine, **options, layout=layout, key_layout=key_layout
+        )
+        out.backward(layout.rows_of(dout, 2, rank))
+        pairs = [("out", out, layout.rows_of(wanted, 2, rank))]
+        for n, x, y, l in zip("qkv", mine, one, (layout, key_layout, key_layout)):
+            pairs.append((f"d{n}", x.grad, l.rows_of(y.grad, 2, rank)))
+        for name, x in of_mine.items():
+            dist.all_reduce(x.grad)
+            pairs.append((name, x.grad, of_one[name].grad))
+        for what, got, expected in pairs:
+            largest = max(1, expected.abs().max().item()) if expected.numel() else 1
+            assert got.shape == expected.shape
+            difference = (got - expected).abs().max().item() if got.numel() else 0
+            assert difference <= 2e-5 * largest, f"{what}: call {number}, {list(arrays)}, {layout}, {key_layout}"
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_random_multi_token_calls_have_the_results_of_one_call(ranks, tmp_path):
+    run(ranks, random_multi_token_calls, tmp_path)
+
+
 def what_is_sent(rank, ranks, _):
     sent = 0
     isend = dist.isend
