@@ -266,8 +266,8 @@ def distributed_multi_token_attention(
         out = qkv.torch.distributed_multi_token_attention(q, k, v, post_conv=taps, layout=layout)
 
     Rows, group and layouts are those of distributed_attention(), the other arguments those of
-    multi_token_attention(). A process gets the queries before each of its blocks that the convolutions read, and the
-    keys and values that these and its own see, from the first to the last.
+    multi_token_attention(). A process gets the queries before each of its blocks that the convolutions read, and
+    the keys and values that these and its own see, from the first to the last.
 
     Notes
     -----
