@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROJECT = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "THIRD_PARTY.md"]
 GUIDES = [
     "training", "first_training", "evaluation", "recurrent", "published_models", "chat", "speculation", "weights",
-    "embedding", "stability", "speed",
+    "embedding", "stability", "cost", "beyond_one_machine", "speed",
 ]  # fmt: skip
 REFERENCE = ["doc/files.md", "doc/errors.md", "doc/glossary.md"]  # after that of the sources
 LANGUAGES = {".cc": "cpp", ".h": "cpp", ".py": "python", ".sh": "sh", ".toml": "toml", ".js": "js", ".json": "json"}
