@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "qkv/train/gradient_exchange.h"
+#include "qkv/train/touched_blocks.h"
 
 namespace qkv {
 namespace {
@@ -87,10 +88,16 @@ void ExchangeThread::run() {
 }
 
 void ExchangeThread::exchange(Message& message) {
-  if (shards_.empty()) return all_reduce(c_, message.numbers, format_);
-  std::vector<Shard> shards;
-  for (const Shard& shard : shards_) shards.push_back(cut(shard, message.place));
-  reduce_scatter(c_, message.numbers, format_, shards);
+  const TouchedBlocks touched(c_, message.numbers);
+  Tensor numbers = touched.pack(message.numbers);
+  if (shards_.empty()) {
+    all_reduce(c_, numbers, format_);
+  } else {
+    std::vector<Shard> shards;
+    for (const Shard& shard : shards_) shards.push_back(touched.packed(cut(shard, message.place)));
+    reduce_scatter(c_, numbers, format_, shards);
+  }
+  touched.unpack(numbers, message.numbers);
 }
 
 }  // namespace qkv

@@ -8,6 +8,7 @@
 // A part is some parameters that follow each other, of 4 MB or more. All ranks send the same parts in the same order, from the
 // last parameters to the first, which is roughly the order in which a backward pass completes them. Sums of ranks belong to
 // single numbers, so the parts do not change their bits.
+// Of a part only the blocks travel that are not zero on every rank (train/touched_blocks.h).
 // Until finish() returns, the communicator and the tree belong to this object. complete() need not be called: what is left is sent
 // by finish().
 #pragma once
