@@ -3,8 +3,8 @@
     python example/cluster/translate_column.py MODEL INPUT OUTPUT [COLUMN] [NEW_COLUMN]
 
 Parquet (needs pyarrow), or .jsonl, .jsonl.gz: an object a line. Memory does not grow with the file: 4,096 rows are
-read, translated and written at a time. OUTPUT appears when it is complete. A null, and in JSONL a missing text, stays
-null. For many files, call it once for each, as tasks of an array (slurm_array.sh) or of GNU parallel.
+read, translated and written at a time. OUTPUT appears when it is complete. A null, and in JSONL a missing text,
+stays null. For many files, call it once for each, as tasks of an array (slurm_array.sh) or of GNU parallel.
 """
 
 import gzip
