@@ -5,7 +5,8 @@
     python3 bench/gpt2_pytorch.py --threads 2                # f32 and bf16 autocast, eager and compiled
     python3 bench/gpt2_pytorch.py --only compiled --precision f32 --repeat 3
 
-Prints a line of JSON for each, as train_bench --json does. Needs torch, and a C++ compiler for torch.compile.
+Prints a line of JSON for each, as train_bench --json does; resident_mb is the peak of all so far: ask for one alone
+to know it. Needs torch, and a C++ compiler for torch.compile.
 """
 
 import argparse

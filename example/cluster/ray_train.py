@@ -3,7 +3,7 @@
     python example/cluster/ray_train.py 2 FOLDER [STEP]
 
 The numbers are workers and, to try it, a step at which a worker fails once; FOLDER is one that all of them see. The
-workers are processes of PyTorch (gloo), and DistributedDataParallel trains two layers of qkv.torch.attention; each
+workers are processes of PyTorch (gloo), and DistributedDataParallel trains the model of torch_parallel.py; each
 continues from the last checkpoint. A batch has the same sentences for any number of workers.
 """
 
@@ -16,38 +16,15 @@ import ray
 import torch
 from ray import train
 from ray.train.torch import TorchTrainer, prepare_model
+from torch_parallel import BATCH, STEPS, Sentences, loss_of, make_model
 
 import qkv
-import qkv.torch
-
-STEPS, BATCH, LENGTH, WORDS = 12, 8, 24, 32
 
 
-class Block(torch.nn.Module):
-    def __init__(self, width=32, heads=4):
-        super().__init__()
-        self.norm, self.heads = torch.nn.LayerNorm(width), heads
-        self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
-
-    def forward(self, x):
-        q, k, v = (p.unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in self.qkv(self.norm(x)).chunk(3, -1))
-        y = qkv.torch.attention(q, k, v, mask=qkv.causal())
-        return x + self.out(y.transpose(1, 2).flatten(2))
-
-
-def sentences(step, rank, workers):
-    """Those of a worker: the next word is the one before plus a number that is the same in all of the sentence."""
-    index = step * BATCH + torch.arange(rank, BATCH, workers)[:, None]
-    return (index + torch.arange(LENGTH + 1) * (1 + index % 3)) % WORDS
-
-
-def make_model():
-    torch.manual_seed(1)
-    return torch.nn.Sequential(torch.nn.Embedding(WORDS, 32), Block(), Block(), torch.nn.Linear(32, WORDS))
-
-
-def loss_of(model, words):
-    return torch.nn.functional.cross_entropy(model(words[:, :-1]).flatten(0, 1), words[:, 1:].flatten())
+def batch_of(step, rank, workers):
+    """The sentences of a worker."""
+    sentences = Sentences()
+    return torch.stack([sentences[step * BATCH + i] for i in range(rank, BATCH, workers)])
 
 
 def work(config):
@@ -67,7 +44,7 @@ def work(config):
         if step == config["fail_at"] and rank == workers - 1 and not failed.exists():
             failed.touch()
             raise RuntimeError("this worker fails, once")
-        loss = loss_of(model, sentences(step, rank, workers))
+        loss = loss_of(model, batch_of(step, rank, workers))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

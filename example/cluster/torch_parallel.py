@@ -47,6 +47,15 @@ class Sentences(torch.utils.data.Dataset):
         return (index + torch.arange(LENGTH + 1) * (1 + index % 3)) % WORDS
 
 
+def make_model():
+    torch.manual_seed(1)
+    return torch.nn.Sequential(torch.nn.Embedding(WORDS, 32), Block(), Block(), torch.nn.Linear(32, WORDS))
+
+
+def loss_of(model, words):
+    return torch.nn.functional.cross_entropy(model(words[:, :-1]).flatten(0, 1), words[:, 1:].flatten())
+
+
 def distributed(model, kind, processes):
     if kind == "ddp":
         return torch.nn.parallel.DistributedDataParallel(model)
@@ -60,9 +69,7 @@ def distributed(model, kind, processes):
 def main(kind, folder, fail_at=None):
     torch.distributed.init_process_group("gloo")
     rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
-    torch.manual_seed(1)
-    layers = torch.nn.Embedding(WORDS, 32), Block(), Block(), torch.nn.Linear(32, WORDS)
-    model = distributed(torch.nn.Sequential(*layers), kind, processes)
+    model = distributed(make_model(), kind, processes)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 
     whole = StateDictOptions(full_state_dict=True, cpu_offload=True)
@@ -85,7 +92,7 @@ def main(kind, folder, fail_at=None):
             continue
         if step == fail_at and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0" and rank == processes - 1:
             sys.exit("this process fails, once")
-        loss = torch.nn.functional.cross_entropy(model(words[:, :-1]).flatten(0, 1), words[:, 1:].flatten())
+        loss = loss_of(model, words)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

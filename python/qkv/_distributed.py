@@ -98,14 +98,16 @@ class DistributedPlan(NamedTuple):
 class _Transport:
     """Messages of bytes between the processes of a group, as the extension module asks for them."""
 
-    def __init__(self, group):
+    def __init__(self, name, group):
         if not (dist.is_available() and dist.is_initialized()):
-            raise ValueError("distributed_attention: call torch.distributed.init_process_group() before")
+            raise ValueError(f"{name}: call torch.distributed.init_process_group() before")
         self.group = dist.group.WORLD if group is None else group
-        rank = dist.get_rank(self.group)
-        if rank < 0:
-            raise ValueError("distributed_attention: this process is not in the group")
-        self.communicator = _core.Communicator(rank, dist.get_world_size(self.group), self.transfer)
+        if dist.get_rank(self.group) < 0:
+            raise ValueError(f"{name}: this process is not in the group")
+
+    def communicator(self):
+        """It owns this object: in a cycle both would keep the group, and its threads, until the process ends."""
+        return _core.Communicator(dist.get_rank(self.group), dist.get_world_size(self.group), self.transfer)
 
     def transfer(self, to, sent, from_, received):
         works = []
@@ -127,15 +129,15 @@ class _Transport:
 class _Place:
     """The processes, who has which rows, and the shape of the whole."""
 
-    def __init__(self, q, k, group, layouts):
-        transport = _Transport(group)
+    def __init__(self, name, q, k, group, layouts):
+        transport = _Transport(name, group)
         size = dist.get_world_size(transport.group)
         queries, keys = layouts
         if queries is None:
             queries = contiguous_layout(size * q.shape[2], size)
             keys = keys or contiguous_layout(size * k.shape[2], size)
         keys = keys or queries
-        self.arguments = transport.communicator, queries.blocks, keys.blocks
+        self.arguments = transport.communicator(), queries.blocks, keys.blocks
         self.shape = CallShape(q.shape[0], q.shape[1], queries.length, keys.length, 4, True)
 
 
@@ -239,7 +241,7 @@ def distributed_attention(
     """
     _refuse_compilation("distributed_attention")
     (q, k, v), parts, numbers, dtype = _prepared(q, k, v, options)
-    call = _Call(_Place(q, k, group, (layout, key_layout)), parts, distribution)
+    call = _Call(_Place("distributed_attention", q, k, group, (layout, key_layout)), parts, distribution)
     return _apply(call, (q, k, v, *numbers), dtype)
 
 
@@ -276,12 +278,10 @@ def distributed_multi_token_attention(
     """
     _refuse_compilation("distributed_multi_token_attention")
     dtype = q.dtype
-    tensors = [
-        x.float() if x is not None and x.dtype in (torch.float64, torch.float16) else x
-        for x in (q, k, v, pre_conv, pre_mix, post_conv, post_head, post_mix)
-    ]
+    arrays = pre_conv, pre_mix, post_conv, post_head, post_mix
+    tensors = [*map(_as_computed, (q, k, v)), *(x if x is None else _as_computed(x) for x in arrays)]
     check(*tensors[:3])
-    place = _Place(q, k, group, (layout, key_layout))
+    place = _Place("distributed_multi_token_attention", q, k, group, (layout, key_layout))
     return _apply(_MultiTokenCall(place, pad_key, mask, scale), tensors, dtype)
 
 
@@ -299,10 +299,14 @@ def distributed_plan(
 ) -> DistributedPlan:
     """What distributed_attention() with these arguments would send. Every process of the group calls it."""
     (q, k, v), parts, numbers, _ = _prepared(q, k, v, options)
-    call = _Call(_Place(q, k, group, (layout, key_layout)), parts, distribution)
+    call = _Call(_Place("distributed_plan", q, k, group, (layout, key_layout)), parts, distribution)
     tensors = q, k, v, *numbers
     requires_grad = torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
     return DistributedPlan(*_core.distributed_plan(*call.arguments(tensors, requires_grad)))
+
+
+def _as_computed(x: Tensor) -> Tensor:
+    return x.float() if x.dtype in (torch.float64, torch.float16) else x
 
 
 def _prepared(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions):
@@ -313,6 +317,6 @@ def _prepared(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions):
     if torch.is_autocast_enabled("cpu"):
         q, k, v = cast(q, k, v)
     dtype = q.dtype
-    q, k, v = (x.float() if x.dtype in (torch.float64, torch.float16) else x for x in (q, k, v))
+    q, k, v = map(_as_computed, (q, k, v))
     check(q, k, v)
     return (q, k, v), parts, [torch.as_tensor(x) for x in parts.arrays()], dtype

@@ -3,9 +3,11 @@
 #include "qkv/attention/distributed.h"
 
 #include <array>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
+#include <optional>
 #include <tuple>
 #include <utility>
 

@@ -69,19 +69,18 @@ def test_a_sequence_over_processes_has_the_losses_of_one():
     assert "2 processes, 512 tokens each\nring: 65536 bytes in the forward" in two
 
 
-def test_workers_of_ray_train_have_the_losses_of_one_process_also_after_a_failure(tmp_path):
+def test_workers_of_ray_train_have_the_losses_of_one_process_also_after_a_failure(tmp_path, monkeypatch):
     if importlib.util.find_spec("ray") is None:
         pytest.skip("without ray")
     import torch
 
-    spec = importlib.util.spec_from_file_location("ray_train", examples / "ray_train.py")
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
+    monkeypatch.syspath_prepend(str(examples))
+    program = importlib.import_module("ray_train")
     model = program.make_model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     one = []
     for step in range(program.STEPS):
-        loss = program.loss_of(model, program.sentences(step, 0, 1))
+        loss = program.loss_of(model, program.batch_of(step, 0, 1))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

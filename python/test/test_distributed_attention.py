@@ -1,6 +1,7 @@
 """qkv.torch.distributed_attention over processes of PyTorch (gloo): results of one call, what is sent, errors."""
 
 import datetime
+import gc
 import itertools
 import pathlib
 import random
@@ -172,6 +173,17 @@ def random_multi_token_calls(rank, ranks, _):
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_random_multi_token_calls_have_the_results_of_one_call(ranks, tmp_path):
     run(ranks, random_multi_token_calls, tmp_path)
+
+
+def calls_with_gradients(rank, ranks, _):
+    q = numbers(1, 2, 8, 4, seed=rank).requires_grad_()
+    for call in (qkv.torch.distributed_attention, qkv.torch.distributed_multi_token_attention):
+        call(q, q, q, mask=qkv.causal()).sum().backward()
+    assert not [x for x in gc.get_objects() if isinstance(x, qkv._distributed._Transport)]
+
+
+def test_calls_do_not_keep_the_process_group(tmp_path):
+    run(2, calls_with_gradients, tmp_path)
 
 
 def what_is_sent(rank, ranks, _):

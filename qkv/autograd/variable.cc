@@ -45,6 +45,10 @@ Tensor one_of(const Tensor& value) {
   return Tensor::full(value.shape(), 1.0f);
 }
 
+void require_gradient(const Variable& value) {
+  require(value.requires_grad(), "backward", "no input of this value requires a gradient");
+}
+
 }  // namespace
 
 // What a value has that requires a gradient. It does not hold the value: a value that no op saved for its backward is freed as
@@ -203,14 +207,14 @@ void Variable::backward(const Tensor& upstream) const { run_backward(upstream, n
 
 void Variable::backward(std::span<const Variable> leaves, const std::function<void(size_t)>& complete) const {
   const Tensor one = one_of(value());
-  require(requires_grad(), "backward", "no input of this value requires a gradient");
+  require_gradient(*this);
   Uses uses(*this, leaves, complete);
   run_backward(one, &uses);
   uses.end();
 }
 
 void Variable::run_backward(const Tensor& upstream, Uses* uses) const {
-  require(requires_grad(), "backward", "no input of this value requires a gradient");
+  require_gradient(*this);
   const OpScope tape("tape", {}, OpPass::backward);
   const auto older = [](const std::shared_ptr<Gradient>& a, const std::shared_ptr<Gradient>& b) {
     return a->sequence < b->sequence;

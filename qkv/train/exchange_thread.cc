@@ -29,7 +29,7 @@ ExchangeThread::ExchangeThread(Communicator& c, GradientTree& tree, GradientForm
     last = part.first;
     parts_.push_back(part);
   }
-  if (c.size() > 1) thread_ = std::jthread([this] { run(); });
+  thread_ = std::jthread([this] { run(); });
 }
 
 ExchangeThread::~ExchangeThread() {
@@ -53,7 +53,7 @@ void ExchangeThread::finish() {
     ended_ = true;
     changed_.notify_all();
   }
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
   if (error_) std::rethrow_exception(error_);
 }
 
@@ -61,7 +61,6 @@ void ExchangeThread::send_complete_parts() {
   for (; next_ < parts_.size() && parts_[next_].missing == 0; ++next_) {
     const Part& part = parts_[next_];
     Message message{.place = tree_.part(part.first, part.last), .numbers = tree_.add_part(part.first, part.last)};
-    if (!thread_.joinable()) continue;  // no other rank
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(message));
     changed_.notify_all();

@@ -1,6 +1,7 @@
 #include "qkv/train/exchange_thread.h"
 
 #include <array>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -14,16 +15,15 @@ namespace qkv::exchange_thread_test {
 // Three parts: the last two parameters, the one before, and the first two.
 constexpr std::array<int64_t, 5> sizes = {3, 1'200'000, 1'100'000, 40, 1'048'570};
 
-struct Ranks {
+std::vector<Variable> parameters_of(uint64_t rank) {
   std::vector<Variable> parameters;
-  explicit Ranks(uint64_t rank) {
-    for (const int64_t n : sizes) {
-      Variable& p = parameters.emplace_back(parameter(std::vector<float>(static_cast<size_t>(n)), {n}));
-      if (n == 40 && rank == 1) continue;  // this rank has no gradient of it
-      give_gradient(p, random_values(static_cast<size_t>(n), 10 * rank + static_cast<uint64_t>(parameters.size())));
-    }
+  for (const int64_t n : sizes) {
+    Variable& p = parameters.emplace_back(parameter(std::vector<float>(static_cast<size_t>(n)), {n}));
+    if (n == 40 && rank == 1) continue;  // this rank has no gradient of it
+    give_gradient(p, random_values(static_cast<size_t>(n), 10 * rank + static_cast<uint64_t>(parameters.size())));
   }
-};
+  return parameters;
+}
 
 TEST(ExchangeThread, SumsAsOneExchangeAtTheEndDoes) {
   for (const GradientFormat format : {GradientFormat::f32, GradientFormat::bf16})
@@ -32,7 +32,7 @@ TEST(ExchangeThread, SumsAsOneExchangeAtTheEndDoes) {
         const auto rank = static_cast<uint64_t>(c.rank());
         const std::vector<Shard> shards = {{0, 700'000}, {700'000, 2'500'000}, {2'500'000, 3'348'613}};
         const std::span<const Shard> own = sharded ? std::span<const Shard>(shards) : std::span<const Shard>();
-        GradientTree whole(Ranks(rank).parameters, format), parts(Ranks(rank).parameters, format);
+        GradientTree whole(parameters_of(rank), format), parts(parameters_of(rank), format);
         whole.add();
         Tensor sum = whole.sum();
         if (sharded)
@@ -59,7 +59,7 @@ TEST(ExchangeThread, AnErrorOfAnotherRankIsThrownAtTheEnd) {
   std::string what;
   EXPECT_THROW(run_ranks(2,
                          [&](Communicator& c) {
-                           GradientTree tree(Ranks(0).parameters);
+                           GradientTree tree(parameters_of(0));
                            ExchangeThread exchange(c, tree, GradientFormat::f32, {});
                            exchange.complete(4);
                            if (c.rank() == 1) fail("test", "no more memory");

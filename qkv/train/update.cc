@@ -131,7 +131,7 @@ Update::Sums Update::sum_own(const Batches& batches, double& seconds) {
   Sums sums;
   std::optional<ExchangeThread> exchange;
   for (int64_t piece = first; piece < first + own; ++piece) {
-    if (tree_ && piece + 1 == first + own)
+    if (c_.size() > 1 && piece + 1 == first + own)
       exchange.emplace(c_, *tree_, options_.communication, shards_ ? shards_->shards() : std::span<const Shard>());
     const Sums s = sum_piece(batches.first + begin_of(piece), batches.first + begin_of(piece + 1),
                              exchange ? &*exchange : nullptr);

@@ -92,7 +92,7 @@ class Update {
   void skip_batches(int64_t count);
   // Whether gradients travel while others are computed. With context_ the backward pass itself uses the communicator;
   // gradients of what is recomputed are not seen one by one.
-  bool overlaps() const { return c_.size() > 1 && !context_ && !options_.recompute; }
+  bool overlaps() const { return !context_ && !options_.recompute; }
   int groups() const { return c_.size() / static_cast<int>(options_.context_parallel); }
   double reduce(bool whole);  // returns the norm
 
