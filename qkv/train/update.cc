@@ -200,7 +200,8 @@ UpdateSums Update::sum_gradients(int64_t n, bool whole) {
   UpdateSums sums;
   double seconds = 0;
   for (;;) {
-    const Sums all = share(sum_own(batches, seconds), seconds, sums.seconds);
+    const Sums own = sum_own(batches, seconds);  // adds to seconds, so before share() reads them
+    const Sums all = share(own, seconds, sums.seconds);
     sums.loss = all.loss;
     sums.tokens = all.tokens;
     if (sums.tokens > 0) break;

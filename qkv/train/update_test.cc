@@ -72,6 +72,7 @@ Outcome outcome_of(const TrainOptions& options, const std::set<int64_t>& empty, 
       update.step(1e-2, sums);
       tokens += sums.tokens;
       EXPECT_EQ(std::ssize(sums.seconds), ranks);
+      for (const double seconds : sums.seconds) EXPECT_GT(seconds, 0);
     }
     if (c.rank() > 0) return;
     outcome.tokens = tokens;
