@@ -19,8 +19,7 @@ class PanelForm final : public PackedMatrix::Form {
   explicit PanelForm(MatrixOf<Element> b)
       : Form(sizeof(Element) == 2 ? WeightFormat::bf16 : WeightFormat::f32, b.rows, b.columns),
         width_(kernels().matmul.width),
-        storage_(
-            Storage::allocate_to_keep(ceil_div(b.columns, width_) * b.rows * width_ * int64_t{sizeof(Element)})) {
+        storage_(Storage::allocate(ceil_div(b.columns, width_) * b.rows * width_ * int64_t{sizeof(Element)})) {
     pack(b);
   }
 

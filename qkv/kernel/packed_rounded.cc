@@ -29,7 +29,7 @@ class RoundedForm final : public PackedMatrix::Form {
       : Form(WeightFormat::bf16, b.rows, b.columns),
         width_(kernels().matmul.width),
         units_(ceil_div(b.rows, 2)),
-        storage_(Storage::allocate_to_keep(rounded_up(b.columns, width_) * units_ * int64_t{sizeof(float)})) {
+        storage_(Storage::allocate(rounded_up(b.columns, width_) * units_ * int64_t{sizeof(float)})) {
     const int64_t parts = ceil_div(units_, max_depth);
     parallel_for(ceil_div(b.columns, width_) * parts, [&](int64_t i) {
       const int64_t panel = i / parts, unit = i % parts * max_depth;

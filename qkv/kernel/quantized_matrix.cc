@@ -22,7 +22,7 @@ class QuantizedForm : public PackedMatrix::Form {
   QuantizedForm(WeightFormat format, int64_t K, int64_t N, int64_t bytes_of_panel)
       : Form(format, K, N),
         bytes_of_panel_(bytes_of_panel),
-        storage_(Storage::allocate_to_keep(panels() * bytes_of_panel)) {}
+        storage_(Storage::allocate(panels() * bytes_of_panel)) {}
 
   int64_t bytes() const override { return storage_->bytes(); }
   // A panel is read once for the rows of a piece, whose numbers stay in the second-level cache.

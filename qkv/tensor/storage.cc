@@ -4,63 +4,65 @@
 #include <bit>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
 #include "qkv/base/memory.h"
+#include "qkv/tensor/free_ranges.h"
 
 namespace qkv {
 namespace {
 
-// Eight sizes per power of two: at most an eighth is wasted, and batches of similar lengths share blocks.
+// Small blocks have eight sizes per power of two: at most an eighth is wasted, and batches of similar lengths share blocks.
 int64_t size_class(int64_t bytes) {
   if (bytes <= 256) return 256;
   const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes - 1)) - 4);
   return (bytes + step - 1) / step * step;
 }
 
-struct Block {
-  std::byte* data;
-  int64_t capacity;
-};
+int64_t rounded_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+constexpr int64_t largest_small_block = 64 << 10;
+constexpr std::align_val_t alignment{64};
+
+bool is_small(int64_t capacity) { return capacity <= largest_small_block; }
+
+// A large block has whole pages, so that each can be returned to the system.
+int64_t capacity_for(int64_t bytes) {
+  const int64_t needed = bytes + guard_bytes();
+  return is_small(needed) ? size_class(needed) : rounded_up(needed, page_bytes());
+}
 
 // Free blocks form a linked list: each holds the address of the next one, so freeing a block allocates nothing.
 std::byte*& next_of(std::byte* block) { return *reinterpret_cast<std::byte**>(block); }
 
 class Pool {
  public:
-  // A block of at least `capacity`, at most `largest`.
-  Block take(int64_t capacity, int64_t largest) {
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto at = free_.lower_bound(capacity); at != free_.end() && at->first <= largest; ++at) {
-        if (at->second == nullptr) continue;
-        const Block block{at->second, at->first};
-        at->second = next_of(block.data);
-        use(block.capacity);
-        return block;
-      }
-      free_.try_emplace(capacity, nullptr);
-      make_room(capacity);
-    }
-    std::byte* const data = allocate_memory(capacity);
+  std::byte* take(int64_t capacity) {
     const std::lock_guard lock(mutex_);
-    use(capacity);
-    ++statistics_.system_allocations;
-    statistics_.pool_bytes += capacity;
-    return {data, capacity};
+    std::byte* const block = is_small(capacity) ? take_small(capacity) : take_large(capacity);
+    statistics_.used_bytes += capacity;
+    statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
+    return block;
   }
 
   void give(std::byte* block, int64_t capacity) {
     const std::lock_guard lock(mutex_);
     statistics_.used_bytes -= capacity;
-    next_of(block) = std::exchange(free_.find(capacity)->second, block);
+    if (is_small(capacity)) {
+      next_of(block) = std::exchange(small_.find(capacity)->second, block);
+    } else {
+      forbid_use(block, capacity);
+      large_.give({block, capacity});
+      --large_blocks_;
+    }
   }
 
   void release() {
     const std::lock_guard lock(mutex_);
-    release(statistics_.pool_bytes, free_.begin());
+    release(statistics_.pool_bytes);
   }
 
   StorageStatistics statistics() {
@@ -69,38 +71,80 @@ class Pool {
   }
 
  private:
-  using Sizes = std::map<int64_t, std::byte*>;  // the first block of each capacity
-
-  // Called before a new block: where sizes grow from step to step, as in decoding, blocks that have become too
-  // small would accumulate. The pool holds at most a quarter more than was ever used at a time, plus 16 MiB.
-  void make_room(int64_t capacity) {
-    const int64_t needed = std::max(statistics_.peak_bytes, statistics_.used_bytes + capacity);
-    const int64_t excess = statistics_.pool_bytes + capacity - (needed + needed / 4 + (16 << 20));
-    if (excess > 0) release(excess, free_.lower_bound(capacity));
+  std::byte* take_small(int64_t capacity) {
+    std::byte*& first = small_.try_emplace(capacity, nullptr).first->second;
+    if (first != nullptr) return std::exchange(first, next_of(first));
+    auto* const block = static_cast<std::byte*>(::operator new(static_cast<size_t>(capacity), alignment));
+    count_allocation(capacity);
+    return block;
   }
 
-  // Releases at least this number of bytes, if as many are free: blocks below `from` first, then those above, in
-  // both cases the largest first.
-  void release(int64_t bytes, Sizes::iterator from) {
+  std::byte* take_large(int64_t capacity) {
+    large_.reserve(large_blocks_ + 2);  // for each block, this one, and the rest of what is mapped for it
+    std::byte* block = large_.take(capacity);
+    if (block == nullptr) {
+      large_.give(map(capacity));
+      block = large_.take(capacity);
+    }
+    ++large_blocks_;
+    return block;
+  }
+
+  // Memory for a block, and for those after it: an eighth of the pool.
+  FreeRanges::Range map(int64_t capacity) {
+    const int64_t next = std::clamp<int64_t>(statistics_.pool_bytes / 8, 4 << 20, 32 << 20);
+    const int64_t bytes = rounded_up(std::max(capacity, next), huge_page);
+    make_room(bytes);
+    const auto memory = [&] {
+      try {
+        return map_memory(bytes);
+      } catch (const std::bad_alloc&) {
+        release(statistics_.pool_bytes);
+        return map_memory(bytes);
+      }
+    }();
+    forbid_use(memory, bytes);
+    count_allocation(bytes);
+    return {memory, bytes};
+  }
+
+  void count_allocation(int64_t bytes) {
+    ++statistics_.system_allocations;
+    statistics_.pool_bytes += bytes;
+  }
+
+  // Called before memory is mapped: where sizes grow from step to step, as in decoding, ranges that have become too
+  // small would accumulate. The pool holds at most a quarter more than was ever used at a time, plus 16 MiB.
+  void make_room(int64_t bytes) {
+    const int64_t needed = std::max(statistics_.peak_bytes, statistics_.used_bytes + bytes);
+    const int64_t excess = statistics_.pool_bytes + bytes - (needed + needed / 4 + (16 << 20));
+    if (excess > 0) release(excess);
+  }
+
+  // Releases at least this number of bytes, if as many are free: the largest ranges first, then small blocks.
+  void release(int64_t bytes) {
     const int64_t target = statistics_.pool_bytes - bytes;
-    const auto empty = [&](Sizes::value_type& size) {
-      auto& [capacity, first] = size;
+    while (statistics_.pool_bytes > target) {
+      const FreeRanges::Range range = large_.take_largest();
+      if (range.bytes == 0) break;
+      if (!unmap_memory(range.begin, range.bytes)) {
+        forbid_use(range.begin, range.bytes);
+        large_.give(range);
+        break;
+      }
+      statistics_.pool_bytes -= range.bytes;
+    }
+    for (auto& [capacity, first] : small_)
       while (first != nullptr && statistics_.pool_bytes > target) {
-        free_memory(std::exchange(first, next_of(first)), capacity);
+        ::operator delete(std::exchange(first, next_of(first)), alignment);
         statistics_.pool_bytes -= capacity;
       }
-    };
-    for (auto at = from; at != free_.begin();) empty(*--at);
-    for (auto at = free_.end(); at != from;) empty(*--at);
-  }
-
-  void use(int64_t bytes) {
-    statistics_.used_bytes += bytes;
-    statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
   }
 
   ForkSafeMutex mutex_;
-  Sizes free_;
+  std::map<int64_t, std::byte*> small_;  // the first free block of each capacity
+  FreeRanges large_;
+  size_t large_blocks_ = 0;  // in use
   StorageStatistics statistics_;
 };
 
@@ -119,16 +163,12 @@ Storage::~Storage() {
   if (capacity_ > 0) pool().give(data_, capacity_);
 }
 
-// Uses a block of up to twice the size: with batches of different shapes the pool would otherwise hold a set of
-// blocks for every shape.
-std::shared_ptr<Storage> Storage::allocate(int64_t bytes) { return allocate(bytes, 2); }
-std::shared_ptr<Storage> Storage::allocate_to_keep(int64_t bytes) { return allocate(bytes, 1); }
-
-std::shared_ptr<Storage> Storage::allocate(int64_t bytes, int64_t factor) {
+std::shared_ptr<Storage> Storage::allocate(int64_t bytes) {
   require(bytes >= 0 && bytes < (int64_t{1} << 46), "Storage", "cannot allocate {} bytes", bytes);
-  const int64_t capacity = size_class(bytes);
-  const Block block = pool().take(capacity, factor * capacity);
-  return std::make_shared<Storage>(Key(), block.data, bytes, block.capacity, nullptr, true);
+  const int64_t capacity = capacity_for(bytes);
+  std::byte* const block = pool().take(capacity);
+  allow_use(block, bytes);
+  return std::make_shared<Storage>(Key(), block, bytes, capacity, nullptr, true);
 }
 
 std::shared_ptr<Storage> Storage::borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable) {

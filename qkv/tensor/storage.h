@@ -1,5 +1,7 @@
 // Memory of tensors: 64-byte aligned, counted, and pooled: a training step with the same shapes as the one before
-// allocates nothing from the system. Free blocks are kept up to a quarter of the most memory ever used at a time.
+// allocates nothing from the system. Tensors of 64 KiB or more are parts of larger pieces of memory (free_ranges.h), so that
+// tensors of all sizes use the same memory one after the other; smaller ones have blocks of some sixty sizes. What is free is
+// kept up to a quarter of the most memory ever used at a time.
 //
 //     StorageStatistics before = storage_statistics();   // system_allocations grows until the pool is warm
 #pragma once
@@ -14,8 +16,7 @@ class Storage {
   struct Key {};  // only members make storage
 
  public:
-  static std::shared_ptr<Storage> allocate(int64_t bytes);          // from the pool; contents undefined
-  static std::shared_ptr<Storage> allocate_to_keep(int64_t bytes);  // the same, never a block of a larger size
+  static std::shared_ptr<Storage> allocate(int64_t bytes);  // from the pool; contents undefined
   // Memory owned by the caller (a mapped file, an array); `owner` keeps it alive.
   static std::shared_ptr<Storage> borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable);
 
@@ -29,8 +30,6 @@ class Storage {
   bool writable() const { return writable_; }
 
  private:
-  static std::shared_ptr<Storage> allocate(int64_t bytes, int64_t factor);
-
   std::byte* data_;
   int64_t bytes_;
   int64_t capacity_;  // of the block of the pool; 0 if borrowed
@@ -39,13 +38,13 @@ class Storage {
 };
 
 struct StorageStatistics {
-  int64_t system_allocations = 0;  // blocks allocated from the system so far
+  int64_t system_allocations = 0;  // pieces allocated from the system so far
   int64_t pool_bytes = 0;          // bytes allocated from the system and not returned, used or free
   int64_t used_bytes = 0;          // bytes used by tensors
   int64_t peak_bytes = 0;          // the largest used_bytes so far
 };
 StorageStatistics storage_statistics();
 
-void release_unused_storage();  // returns free blocks to the system
+void release_unused_storage();  // returns what is free to the system
 
 }  // namespace qkv

@@ -1,5 +1,6 @@
 #include "qkv/tensor/storage.h"
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -44,18 +45,38 @@ TEST(Storage, SlightlyDifferentLengthsShareBlocks) {
   EXPECT_EQ(storage_statistics().system_allocations, before);
 }
 
-// A block to keep is of its own size, although a larger one is free.
-TEST(Storage, ABlockToKeepIsNotALargerOne) {
+// What a large tensor has left is used by smaller ones, which lie side by side, and then by a large one again.
+TEST(Storage, TensorsOfAllSizesUseTheSameMemory) {
   release_unused_storage();
-  Storage::allocate(900'000);
-  const int64_t before = storage_statistics().used_bytes;
-  const auto kept = Storage::allocate_to_keep(500'000);
-  EXPECT_LT(storage_statistics().used_bytes - before, 600'000);
-  const auto other = Storage::allocate(500'000);
-  EXPECT_GE(storage_statistics().used_bytes - before, 1'400'000) << "the free block";
+  Storage::allocate(24 << 20);
+  const StorageStatistics before = storage_statistics();
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::shared_ptr<Storage>> alive;
+    for (const int64_t bytes : {1 << 20, 3 << 20, 100'000, 7'654'321, 2 << 20, 5'000'000})
+      alive.push_back(Storage::allocate(bytes));
+    while (!alive.empty()) alive.pop_back();
+    Storage::allocate(23 << 20);
+  }
+  EXPECT_EQ(storage_statistics().system_allocations, before.system_allocations);
+  EXPECT_EQ(storage_statistics().pool_bytes, before.pool_bytes);
 }
 
-TEST(Storage, TooSmallBlocksDoNotAccumulateWhereSizesGrow) {
+// Also between tensors that stay: a loaded model does not hold the memory of what was converted.
+TEST(Storage, FreeMemoryBetweenTensorsIsReturned) {
+  release_unused_storage();
+  const int64_t before = storage_statistics().pool_bytes;
+  std::vector<std::shared_ptr<Storage>> kept, converted;
+  for (int i = 0; i < 8; ++i) {
+    kept.push_back(Storage::allocate(1 << 20));
+    converted.push_back(Storage::allocate(2 << 20));
+  }
+  converted.clear();
+  release_unused_storage();
+  EXPECT_EQ(storage_statistics().pool_bytes - before, 8 << 20);
+  for (const auto& block : kept) std::fill_n(block->data(), block->bytes(), std::byte{1});
+}
+
+TEST(Storage, TooSmallRangesDoNotAccumulateWhereSizesGrow) {
   release_unused_storage();
   Tensor cache;
   for (int64_t n = 1 << 16; n < 1 << 22; n += n / 8) {
@@ -67,7 +88,7 @@ TEST(Storage, TooSmallBlocksDoNotAccumulateWhereSizesGrow) {
   EXPECT_LT(storage_statistics().pool_bytes, 80 << 20) << "all of them together are 145 MiB";
 }
 
-TEST(Storage, CountsUsedBytesAndReturnsFreeBlocksToTheSystem) {
+TEST(Storage, CountsUsedBytesAndReturnsFreeMemoryToTheSystem) {
   release_unused_storage();
   const StorageStatistics before = storage_statistics();
   {
