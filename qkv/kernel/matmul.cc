@@ -25,21 +25,28 @@ struct Panels {
 // would cost more than it saves.
 constexpr int64_t max_stride = 256;
 
-// b as panels, packed into `memory` or in place. In blocks of rows, several panels in turn: a row of a narrow panel
-// is a fraction of a cache line, and rows may be far apart.
+// Columns of b as panels of `memory`. In blocks of rows, several panels in turn: a row of a narrow panel is a fraction of
+// a cache line, and rows may be far apart.
+void pack_panels(Matrix b, int64_t first, int64_t end, float* memory) {
+  const MatmulKernels& k = kernels().matmul;
+  constexpr int64_t block = 32;  // rows
+  for (int64_t row = 0; row < b.rows; row += block)
+    for (int64_t column = first; column < end; column += k.width)
+      k.f32.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
+                 std::min(block, b.rows - row), std::min<int64_t>(k.width, end - column),
+                 memory + (column - first) * b.rows + row * k.width);
+}
+
+// b as panels, packed into `memory` or in place.
 Panels panels_of(Matrix b, float* memory) {
   const MatmulKernels& k = kernels().matmul;
   // Narrower panels use too little of each cache line; and a partial vector would be read past the end.
   const bool wide = k.width >= 64 && b.columns % kernels().lanes == 0;
   if (wide && b.column_stride == 1 && b.row_stride <= max_stride) return {b.data, k.width, b.row_stride};
-  constexpr int64_t block = 32, group = 128;  // rows, columns
+  constexpr int64_t group = 128;  // columns
   parallel_for(ceil_div(b.columns, group), [&](int64_t item) {
-    const int64_t first = item * group, end = std::min(first + group, b.columns);
-    for (int64_t row = 0; row < b.rows; row += block)
-      for (int64_t column = first; column < end; column += k.width)
-        k.f32.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,
-                   std::min(block, b.rows - row), std::min<int64_t>(k.width, end - column),
-                   memory + column * b.rows + row * k.width);
+    const int64_t first = item * group;
+    pack_panels(b, first, std::min(first + group, b.columns), memory + first * b.rows);
   });
   return {memory, k.width * b.rows, k.width};
 }
@@ -84,6 +91,58 @@ void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination
   });
 }
 
+// Few results of many terms, such as the gradient of a weight of a small model: blocks of k have too little work for two
+// parallel steps each.
+bool has_few_results(Matrix a, Matrix b) { return a.rows * b.columns <= 1 << 17 && a.columns > 512; }
+
+// Every item computes its part of c over all k, and packs what it needs of both factors.
+void multiply_few(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options) {
+  const MatmulKernels& k = kernels().matmul;
+  constexpr int64_t depth = 256;
+  int64_t rows = std::min<int64_t>(a.rows, 128), columns = std::min<int64_t>(b.columns, 128);
+  const auto items = [&] { return ceil_div(a.rows, rows) * ceil_div(b.columns, columns); };
+  while (items() < threads() && (rows > 32 || columns > k.width)) {
+    int64_t& side = (columns > rows && columns > k.width) || rows <= 32 ? columns : rows;
+    side = ceil_div(side, 2);
+  }
+  columns = ceil_div(columns, k.width) * k.width;
+  const int64_t groups = ceil_div(b.columns, columns);
+  const bool packs_rows = a.row_stride == 1;
+  parallel_for(items(), [&](int64_t item) {
+    const int64_t row = item / groups * rows, column = item % groups * columns;
+    const int64_t end = std::min(column + columns, b.columns);
+    const int64_t height = std::min(rows, a.rows - row);
+    Scratch scratch;
+    float* const panels = scratch.floats(columns * depth);
+    float* const tiles = packs_rows ? scratch.floats(height * depth) : nullptr;
+    for (int64_t at = 0; at < a.columns; at += depth) {
+      const int64_t terms = std::min(depth, a.columns - at);
+      const bool last = at + terms == a.columns;
+      const float* const part_a = a.data + row * a.row_stride + at * a.column_stride;
+      Matrix part_b = b;
+      part_b.data += at * b.row_stride;
+      part_b.rows = terms;
+      pack_panels(part_b, column, end, panels);
+      if (packs_rows) k.pack_rows(part_a, a.column_stride, height, terms, tiles);
+      for (int64_t n = column; n < end; n += k.width)
+        k.f32.multiply({.a = packs_rows ? tiles : part_a,
+                        .a_row_stride = a.row_stride,
+                        .a_column_stride = a.column_stride,
+                        .a_packed = packs_rows,
+                        .rows = height,
+                        .depth = terms,
+                        .panel = panels + (n - column) * terms,
+                        .panel_stride = k.width,
+                        .c = c + row * c_row_stride + n,
+                        .c_row_stride = c_row_stride,
+                        .columns = std::min<int64_t>(k.width, end - n),
+                        .accumulate = at > 0 || options.accumulate,
+                        .bias = last && options.bias ? options.bias + n : nullptr,
+                        .relu = last && options.relu});
+    }
+  });
+}
+
 }  // namespace
 
 // The sum runs in blocks of k, each in two parallel steps: the columns of b are packed once for all items; then
@@ -93,6 +152,7 @@ void multiply_block(Matrix a, const Panels& panels, int64_t columns, Destination
 void matmul(Matrix a, Matrix b, float* c, int64_t c_row_stride, MatmulOptions options) {
   if (a.rows == 0 || b.columns == 0) return;
   if (a.columns == 0) return empty_product(c, c_row_stride, a.rows, b.columns, options);
+  if (has_few_results(a, b)) return multiply_few(a, b, c, c_row_stride, options);
   const int64_t depth = std::min<int64_t>(a.columns, 512), columns = std::min<int64_t>(b.columns, 2048);
   const int64_t width = kernels().matmul.width;
   Scratch scratch;
