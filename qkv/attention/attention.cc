@@ -31,6 +31,7 @@ struct Response {
 struct Prepared {
   AttentionCall call;
   std::vector<Variable> inputs;
+  Tensor q, k, v;  // of the call; in bf16 where these numbers were converted to f32
 };
 
 Prepared prepare_as(DType dtype, const Request& r) {
@@ -38,7 +39,11 @@ Prepared prepare_as(DType dtype, const Request& r) {
   const Score::Prepared prepared = r.options.score ? r.options.score->prepare(q, k) : Score::Prepared{q, k};
   std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, r.options);
   const bool with_backward = r.with_backward || recording(inputs);
-  Prepared p = {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs)};
+  const auto kept = [](const Variable& read, const Variable& converted, const Variable& given) {
+    return read.value().storage() == converted.value().storage() ? given.value() : read.value();
+  };
+  Prepared p = {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs), kept(prepared.q, q, r.q),
+                kept(prepared.k, k, r.k), r.v.value()};
   p.call.keeps_statistics = with_backward || r.weights != Weights::none;
   return p;
 }
@@ -61,13 +66,21 @@ ForwardResult forward_of(const Request& r, const AttentionCall& call) {
   return {r.known->out.to(call.q.dtype()), r.known->statistics};
 }
 
-Variable recorded(const AttentionCall& call, const ForwardResult& forward, const OpWork& work,
-                  std::vector<Variable> inputs) {
-  if (!recording(inputs)) return forward.out;
-  return record("attention", inputs, forward.out,
-                [call, forward, work](const Tensor& dout, const std::vector<bool>&) {
+// The result has the type of the inputs of attention(), and so has what is kept for the backward: where bf16 is computed as
+// f32, that is half of the memory.
+Variable recorded(Prepared p, const ForwardResult& forward, const OpWork& work, DType type) {
+  const Tensor out = convert(forward.out, type);
+  if (!recording(p.inputs)) return out;
+  const DType computed = p.call.q.dtype();
+  p.call.q = p.q, p.call.k = p.k, p.call.v = p.v;
+  return record("attention", p.inputs, out,
+                [call = p.call, result = ForwardResult{out, forward.statistics}, work, computed](
+                    const Tensor& dout, const std::vector<bool>&) {
                   count_work(backward_work(work));
-                  BackwardResult g = backward_pass(call, forward, dout);
+                  AttentionCall c = call;
+                  for (Tensor* x : {&c.q, &c.k, &c.v}) *x = convert(*x, computed);
+                  BackwardResult g =
+                      backward_pass(c, {convert(result.out, computed), result.statistics}, convert(dout, computed));
                   std::vector<Tensor> grads = {g.dq, g.dk, g.dv};
                   grads.insert(grads.end(), g.parameters.begin(), g.parameters.end());
                   return grads;
@@ -76,7 +89,8 @@ Variable recorded(const AttentionCall& call, const ForwardResult& forward, const
 
 Response run(const Request& r) {
   const OpScope scope("attention");
-  auto [call, inputs] = prepare_inputs(r);
+  Prepared prepared = prepare_inputs(r);
+  const AttentionCall& call = prepared.call;
   const OpWork work = forward_work(std::span(&call, 1));
   count_work(work);
   const ForwardResult forward = forward_of(r, call);
@@ -86,7 +100,7 @@ Response run(const Request& r) {
                                                  : mean_attention_weights(call, forward.statistics);
     response.lse = log_sum_exp(forward.statistics);
   }
-  response.out = convert(recorded(call, forward, work, std::move(inputs)), r.q.value().dtype());
+  response.out = recorded(std::move(prepared), forward, work, r.q.value().dtype());
   return response;
 }
 

@@ -62,7 +62,9 @@ std::vector<Tensor> backward(const Sequences& s, const std::vector<Variable>& in
   std::vector<BackwardResult> results(s.calls.size());
   s.for_each([&](size_t n) {
     BackwardResult& r = results[n];
-    r = backward_pass(s.calls[n], s.results[n], sequence(dout, s.q_offsets, n));
+    const DType computed = s.calls[n].q.dtype();
+    const ForwardResult forward = {convert(s.results[n].out, computed), s.results[n].statistics};
+    r = backward_pass(s.calls[n], forward, convert(sequence(dout, s.q_offsets, n), computed));
     sequence(grads[0], s.q_offsets, n).copy_from(r.dq);
     sequence(grads[1], s.k_offsets, n).copy_from(r.dk);
     sequence(grads[2], s.k_offsets, n).copy_from(r.dv);
@@ -75,9 +77,9 @@ std::vector<Tensor> backward(const Sequences& s, const std::vector<Variable>& in
   return grads;
 }
 
-// q, k, v as (1, heads, total, width).
+// q, k, v as (1, heads, total, width); the result has this type.
 Variable run(const Variable& q, const Variable& k, const Variable& v, const Offsets& q_offsets,
-             const Offsets& k_offsets, const AttentionOptions& options) {
+             const Offsets& k_offsets, const AttentionOptions& options, DType type) {
   check_inputs(q.value(), k.value(), v.value());
   if (options.score && options.score->reads_positions())
     fail("attention_packed",
@@ -87,7 +89,7 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
       dtype == DType::bf16 &&
       !reads_bf16(select_algorithm({shape_of(q.value(), k.value(), v.value(), options), dtype, options, true}))) {
     const auto floats = [](const Variable& x) { return convert(x, DType::f32); };
-    return convert(run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options), DType::bf16);
+    return run(floats(q), floats(k), floats(v), q_offsets, k_offsets, options, type);
   }
   const OpScope scope("attention_packed");
   const Score::Prepared prepared = options.score ? options.score->prepare(q, k) : Score::Prepared{q, k};
@@ -102,13 +104,12 @@ Variable run(const Variable& q, const Variable& k, const Variable& v, const Offs
   s->results.resize(s->calls.size());
   const OpWork work = forward_work(s->calls);
   count_work(work);
-  Tensor out =
-      Tensor::empty({q.dim(2), q.dim(1), v.dim(3)}, q.value().dtype()).reshape({1, q.dim(2), q.dim(1), v.dim(3)});
+  Tensor out = Tensor::empty({q.dim(2), q.dim(1), v.dim(3)}, type).reshape({1, q.dim(2), q.dim(1), v.dim(3)});
   out = out.transpose(1, 2);
   s->for_each([&](size_t n) {
     s->results[n] = forward_pass(s->calls[n]);
     Tensor rows = sequence(out, q_offsets, n);
-    rows.copy_from(s->results[n].out);
+    rows.copy_from(s->results[n].out.to(type));
     s->results[n].out = rows;
   });
   return record("attention_packed", inputs, out, [s, inputs, work](const Tensor& dout, const std::vector<bool>&) {
@@ -131,8 +132,8 @@ Variable attention_packed(const Variable& q, const Variable& k, const Variable& 
   const auto heads_first = [](const Variable& x) {
     return transpose(reshape(x, {1, x.dim(0), x.dim(1), x.dim(2)}), 1, 2);
   };
-  const Variable out =
-      transpose(run(heads_first(q), heads_first(k), heads_first(v), q_offsets, k_offsets, options), 1, 2);
+  const Variable out = transpose(
+      run(heads_first(q), heads_first(k), heads_first(v), q_offsets, k_offsets, options, q.value().dtype()), 1, 2);
   return reshape(out, {out.dim(1), out.dim(2), out.dim(3)});
 }
 

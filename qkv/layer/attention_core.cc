@@ -4,6 +4,7 @@
 #include "qkv/attention/reweigh/dropout.h"
 #include "qkv/base/error.h"
 #include "qkv/layer/head_ablation.h"
+#include "qkv/op/convert.h"
 
 namespace qkv {
 namespace {
@@ -32,7 +33,7 @@ Tensor mean_over_heads(const Tensor& weights) {
 AttentionCore::Heads with_numbers(const AttentionCore::Heads& heads, const AttentionCore::Call& call) {
   if (!call.stored) return heads;
   const DType type = heads.q.value().dtype();
-  return {heads.q, call.stored->keys().to(type), call.stored->values().to(type), heads.key_lengths};
+  return {heads.q, call.stored->keys().to(type), call.stored->values().to(type), heads.key_lengths, heads.products};
 }
 
 }  // namespace
@@ -97,7 +98,11 @@ AttentionVariableResult AttentionCore::attend_heads(const Heads& heads, const Ca
                                                 .with_weights = log != nullptr},
                                                options, pass);
   }
-  if (!log) return {pass.part.attend(x.q, x.k, x.v, options), {}, {}};
+  if (!log) {
+    const bool rounds = x.products == Precision::bf16 && recording(std::vector<Variable>{x.q, x.k, x.v});
+    const auto read = [&](const Variable& of) { return rounds ? convert(of, DType::bf16) : of; };
+    return {pass.part.attend(read(x.q), read(x.k), read(x.v), options), {}, {}};
+  }
   if (!log->mean_over_heads) return attention_with_weights(x.q, x.k, x.v, options);
   require(!recording(std::vector<Variable>{x.q, x.k, x.v}), "AttentionLog",
           "mean_over_heads is not available while gradients are recorded");

@@ -21,6 +21,8 @@ void MultiHeadAttention::share_parameters_of(const MultiHeadAttention& earlier) 
   core_.share_parameters_of(earlier.core_);
 }
 
+Precision MultiHeadAttention::products() const { return out.weight.weight().precision(); }
+
 Variable MultiHeadAttention::joined(const Variable& heads) const { return out.forward(join_heads(heads)); }
 
 Variable MultiHeadAttention::forward(const Variable& x, const MaskPtr& mask, Pass& pass) const {
@@ -28,7 +30,8 @@ Variable MultiHeadAttention::forward(const Variable& x, const MaskPtr& mask, Pas
   const auto [k, v] = projection.key_value_heads(p, 0, pass.part);
   const Variable q = projection.query_heads(p, x.dim(0), x.dim(1), 0, pass.part);
   const AttentionCore::Sources sources = {&projection, x, x, x};
-  return joined(core_.attend({.q = q, .k = k, .v = v}, {.mask = mask, .sources = &sources}, pass));
+  return joined(
+      core_.attend({.q = q, .k = k, .v = v, .products = products()}, {.mask = mask, .sources = &sources}, pass));
 }
 
 Variable MultiHeadAttention::forward(const Variable& query_source, const Variable& key_source,
@@ -39,7 +42,8 @@ Variable MultiHeadAttention::forward(const Variable& query_source, const Variabl
   const Variable q =
       projection.query_heads(projection.queries(query_source), query_source.dim(0), query_source.dim(1), 0);
   const AttentionCore::Sources sources = {&projection, query_source, key_source, value_source};
-  return joined(core_.attend({.q = q, .k = k, .v = v}, {.mask = mask, .sources = &sources}, pass));
+  return joined(
+      core_.attend({.q = q, .k = k, .v = v, .products = products()}, {.mask = mask, .sources = &sources}, pass));
 }
 
 void MultiHeadAttention::check_memory_fits() const {
@@ -62,7 +66,8 @@ Variable MultiHeadAttention::attend(const Variable& query_source, const KeyValue
   const Variable q =
       projection.query_heads(projection.queries(query_source), query_source.dim(0), query_source.dim(1), 0);
   return joined(
-      core_.attend({.q = q, .k = memory.k, .v = memory.v, .key_lengths = memory.lengths}, {.mask = mask}, pass));
+      core_.attend({.q = q, .k = memory.k, .v = memory.v, .key_lengths = memory.lengths, .products = products()},
+                   {.mask = mask}, pass));
 }
 
 void MultiHeadAttention::list(ModuleContents& contents) const {

@@ -73,6 +73,7 @@ class MultiHeadAttention final : public Module {
 
  private:
   // Heads (B,H,T,D) of all heads to y (B,T,C).
+  Precision products() const;  // of training
   Variable joined(const Variable& heads) const;
   void check_memory_fits() const;
 

@@ -7,6 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/layer_test.h"
+#include "qkv/tensor/storage.h"
 #include "qkv/test_support/reference_attention.h"
 
 namespace qkv::multi_head_attention_test {
@@ -141,6 +142,47 @@ TEST(MultiHeadAttention, HasTheSameBitsOnAnyNumberOfThreads) {
   set_threads(2);
   EXPECT_TRUE(same_bits(layer.forward(x, x, x, causal(), pass).value(), one));
   set_threads(before);
+}
+
+// Between the projections numbers are bf16, and in bf16 they are kept; what records no gradient stays as it is.
+TEST(MultiHeadAttention, TrainedInBf16KeepsLessMemory) {
+  MultiHeadAttention layer({.d_model = 128, .heads = 4});
+  randomise(layer, 6);
+  const Variable x(random_tensor({2, 300, 128}, 9, 0.3), {.requires_grad = true});
+  const Tensor upstream = random_tensor({2, 300, 128}, 10);
+  int64_t kept = 0;
+  const auto gradients = [&] {
+    Pass pass;
+    const int64_t before = storage_statistics().used_bytes;
+    Variable y = layer.forward(x, causal(), pass);
+    kept = storage_statistics().used_bytes - before;
+    std::vector<Tensor> results = {y.value()};
+    y.backward(upstream);
+    layer.visit("", [&](const std::string&, Variable& p) {
+      results.push_back(p.grad());
+      p.zero_grad();
+    });
+    return results;
+  };
+  const auto unrecorded = [&] {
+    const NoGrad guard;
+    Pass pass;
+    return layer.forward(x, causal(), pass).value();
+  };
+  const Tensor before = unrecorded();
+  const std::vector<Tensor> wanted = gradients();
+  const int64_t kept_in_f32 = kept;
+  layer.train_in({.precision = qkv::Precision::bf16});
+  const std::vector<Tensor> got = gradients();
+  EXPECT_LT(static_cast<double>(kept), 0.75 * static_cast<double>(kept_in_f32)) << "the result stays f32";
+  EXPECT_TRUE(same_bits(unrecorded(), before));
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double largest = largest_difference(wanted[i], Tensor::zeros(wanted[i].shape()));
+    if (largest < 1e-3) continue;  // of the bias of the keys, which changes nothing
+    EXPECT_LT(largest_difference(got[i], wanted[i]), 0.02 * largest + 0.02) << i;
+  }
+  EXPECT_FALSE(same_bits(got[0], wanted[0]));
 }
 
 TEST(MultiHeadAttention, ErrorsSayWhatIsWrong) {

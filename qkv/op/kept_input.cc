@@ -21,6 +21,7 @@ Tensor kept_input(const Tensor& x, std::span<const WeightAndBias> layers) {
   constexpr int64_t variable_and_caller = 2;
   const bool all_round = std::ranges::all_of(
       layers, [](const WeightAndBias& layer) { return !layer.weight.defined() || rounds(layer.weight); });
+  if (x.dtype() == DType::bf16) return all_round ? x : x.to(DType::f32);
   if (!all_round || x.storage().use_count() > variable_and_caller) return x;
   const OpScope scope("linear: rounding of x", OpWork::moves(x, 1));
   Tensor kept = Tensor::empty(x.shape(), DType::bf16);

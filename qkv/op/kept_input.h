@@ -4,7 +4,7 @@
 //     const Tensor kept = kept_input(x, layers);                     // f32 or bf16
 //     weight_gradient(w, {dy, M, N}, kept, dw.data<float>());
 //
-// x stays as it is where another tensor shares its memory: the context of attention, which the backward of attention keeps.
+// x stays as it is where it is bf16 already, such as the context of attention in bf16, or where another tensor shares its memory.
 // A relu keeps which numbers of its result are positive, a bit each, where the next layer keeps the result in bf16.
 #pragma once
 

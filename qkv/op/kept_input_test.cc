@@ -47,6 +47,22 @@ TEST(KeptInput, LeavesTheBitsOfTheGradientOnEveryInstructionSet) {
   }
 }
 
+// bf16 numbers, such as those of an attention, give the results of the same floats, and are kept as they are.
+TEST(KeptInput, InBf16GivesTheBitsOfTheSameFloats) {
+  for (const Precision precision : {Precision::bf16, Precision::f32}) {
+    const Tensor numbers = random_tensor({70, 33}, 1).to(DType::bf16), dy = random_tensor({70, 40}, 3);
+    const Variable x(numbers, {.requires_grad = true}), floats(numbers.to(DType::f32), {.requires_grad = true});
+    const Weight w = trained_in(precision), other = trained_in(precision);
+    EXPECT_EQ(kept_type(numbers, w), precision == Precision::bf16 ? DType::bf16 : DType::f32);
+    const Variable y = linear(x, w), wanted = linear(floats, other);
+    EXPECT_TRUE(same_bits(y.value(), wanted.value()));
+    y.backward(dy);
+    wanted.backward(dy);
+    EXPECT_TRUE(same_bits(w.master().grad(), other.master().grad()));
+    EXPECT_TRUE(same_bits(x.grad(), floats.grad().to(DType::bf16)));
+  }
+}
+
 TEST(KeptInput, OfAReluHasTheBitsOfItsGradient) {
   for (const int64_t n : {1, 7, 8, 9, 1000, 140'003}) {
     const Tensor y = relu(random_tensor({n}, 1)).value(), dy = random_tensor({n}, 2);

@@ -7,6 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/kernel/matmul.h"
 #include "qkv/op/activation.h"
+#include "qkv/op/convert.h"
 #include "qkv/op/kept_input.h"
 #include "qkv/op/product_work.h"
 #include "qkv/op/rows.h"
@@ -39,7 +40,7 @@ struct Relu {
   }
 };
 
-// The node of y = x W^T + b, or of y = max(0, x W^T + b); `kept` is x as kept_input() has it.
+// The node of y = x W^T + b, or of y = max(0, x W^T + b); `kept` is x as kept_input() has it. The gradient of x has its type.
 Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, const Tensor& y) {
   const Weight& w = layer.weight;
   const int64_t K = w.dim(1), N = w.dim(0), M = kept.numel() / K;
@@ -50,26 +51,28 @@ Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& k
     else
       relu.result = y;
   }
-  return record("linear", {x, w.master(), layer.bias}, y,
-                [kept, w, M, K, N, relu](const Tensor& grad, const std::vector<bool>& needs) {
-                  const Tensor dy = relu.gradient(grad);
-                  std::vector<Tensor> grads(needs.size());
-                  if (needs[0]) {  // dx = dy W
-                    grads[0] = Tensor::empty(kept.shape());
-                    const kernel::PackedMatrix weight = w.backward(M);
-                    const OpScope scope("linear: dx", product_work(M, w.shape(), weight));
-                    kernel::matmul(matrix(dy, M), weight, grads[0].data<float>(), K);
-                  }
-                  if (needs[1]) {  // dW = dy^T x
-                    grads[1] = Tensor::empty(w.shape());
-                    weight_gradient(w, matrix(dy, M), kept, grads[1].data<float>());
-                  }
-                  if (needs[2]) {  // db = sum of the rows of dy
-                    const OpScope scope("linear: db", OpWork::moves(dy, 1));
-                    grads[2] = sum_rows(dy, N);
-                  }
-                  return grads;
-                });
+  return record(
+      "linear", {x, w.master(), layer.bias}, y,
+      [kept, type = x.value().dtype(), w, M, K, N, relu](const Tensor& grad, const std::vector<bool>& needs) {
+        const Tensor dy = relu.gradient(grad);
+        std::vector<Tensor> grads(needs.size());
+        if (needs[0]) {  // dx = dy W
+          Tensor dx = Tensor::empty(kept.shape());
+          const kernel::PackedMatrix weight = w.backward(M);
+          const OpScope scope("linear: dx", product_work(M, w.shape(), weight));
+          kernel::matmul(matrix(dy, M), weight, dx.data<float>(), K);
+          grads[0] = convert(dx, type);
+        }
+        if (needs[1]) {  // dW = dy^T x
+          grads[1] = Tensor::empty(w.shape());
+          weight_gradient(w, matrix(dy, M), kept, grads[1].data<float>());
+        }
+        if (needs[2]) {  // db = sum of the rows of dy
+          const OpScope scope("linear: db", OpWork::moves(dy, 1));
+          grads[2] = sum_rows(dy, N);
+        }
+        return grads;
+      });
 }
 
 }  // namespace
@@ -97,7 +100,9 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
   for (; layers.size() > max_layers; layers = layers.subspan(max_layers), results = results.subspan(max_layers))
     linear(x, layers.first(max_layers), results.first(max_layers));
   const OpScope scope("linear");
-  const Tensor in = x.value().contiguous_copy();
+  const Tensor given = x.value().contiguous_copy();
+  const Tensor converted = given.dtype() == DType::f32 ? Tensor() : convert(given, DType::f32);
+  const Tensor& in = converted.defined() ? converted : given;
   const int64_t M = in.dim(-1) > 0 ? in.numel() / in.dim(-1) : 0;
   int64_t columns = 0;  // of all layers
   std::array<kernel::Product, max_layers> products;
@@ -125,7 +130,7 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
   }
   const bool records = std::ranges::any_of(
       layers, [&](const WeightAndBias& layer) { return layer.weight.defined() && is_recorded(x, layer); });
-  const Tensor kept = records ? kept_input(in, layers) : in;
+  const Tensor kept = records ? kept_input(given, layers) : in;
   for (size_t i = 0; i < layers.size(); ++i)
     results[i] = ys[i].defined() ? recorded(x, layers[i], kept, ys[i]) : Variable();
 }
