@@ -72,7 +72,8 @@ TEST(Storage, FreeMemoryBetweenTensorsIsReturned) {
   }
   converted.clear();
   release_unused_storage();
-  EXPECT_EQ(storage_statistics().pool_bytes - before, 8 << 20);
+  EXPECT_GE(storage_statistics().pool_bytes - before, 8 << 20);
+  EXPECT_LT(storage_statistics().pool_bytes - before, 9 << 20) << "with what the address sanitizer guards";
   for (const auto& block : kept) std::fill_n(block->data(), block->bytes(), std::byte{1});
 }
 
