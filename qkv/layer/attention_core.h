@@ -21,7 +21,8 @@ class AttentionCore {
   struct Heads {
     Variable q, k, v;         // (B,H,T,D), (B,G,S,D), (B,G,S,D)
     Tensor key_lengths = {};  // (B) i32; none: S each
-    Precision products = Precision::f32;  // of training: where it is recorded, attention reads and returns this type
+    // Of training: where it is recorded, attention reads and returns this type.
+    Precision products = Precision::f32;
   };
   // What the heads were projected from. For mechanisms that project some positions by themselves.
   struct Sources {
