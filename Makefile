@@ -21,7 +21,7 @@ TEST = ctest --preset $(PRESET) -j $(CORES)
 # How long the first compilation takes: minutes on two cores of a server.
 announce = [ -e $(1) ] || echo 'Compiling: about $(2) minutes on two cores the first time, seconds after a change.'
 
-.PHONY: build demo test slow check tidy coverage doc site bench python wheel install dev sanitize tsan fuzz clean help setup command
+.PHONY: build demo test slow check tidy coverage doc site bench python wheel install dev sanitize tsan test-aarch64 fuzz clean help setup command
 .DEFAULT_GOAL := build
 
 build: command      ## the library and the qkv command, in build/
@@ -76,6 +76,10 @@ sanitize: setup     ## a part of dev, in minutes: what handles memory and extern
 tsan:               ## run the tests with the thread sanitizer
 	@$(MAKE) --no-print-directory test PRESET=tsan
 
+test-aarch64:       ## build for aarch64 and run the tests under qemu: AARCH64_TESTS='kernel_test attention_test'
+	@script/setup aarch64
+	@script/test-aarch64 $(AARCH64_TESTS)
+
 fuzz:               ## run each fuzz target for a minute: FUZZ_SECONDS=60 FUZZ_TARGETS='config lines'
 	@script/setup fuzz
 	@cmake --preset fuzz $(GENERATOR) --log-level=NOTICE $(CMAKE_FLAGS) >/dev/null
@@ -83,10 +87,10 @@ fuzz:               ## run each fuzz target for a minute: FUZZ_SECONDS=60 FUZZ_T
 	@script/fuzz
 
 clean:              ## remove every build
-	@rm -rf build build-dev build-tsan build-fuzz build-clang build-generic build-coverage build-tidy
+	@rm -rf build build-dev build-tsan build-fuzz build-clang build-generic build-aarch64 build-coverage build-tidy
 
 help:               ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 setup:
 	@script/setup

@@ -1,13 +1,16 @@
 # Every source in kernel/isa/ is compiled once per instruction set, in a namespace of its own (QKV_ISA_NAMESPACE).
-# On a target that is not x86-64, or with -DQKV_ISA=generic, only the generic set is built.
+# On a target that is neither x86-64 nor aarch64, or with -DQKV_ISA=generic, only the generic set is built.
 set(QKV_ISA_FLAGS_generic "")
 set(QKV_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(QKV_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mprefer-vector-width=512)
-# Sets that differ from avx2 or avx512 in products of bytes or of bf16 alone: only sources of isa/quantized/ or isa/bf16/ are
+# Sets that differ from avx2, avx512 or neon in products of bytes or of bf16 alone: only sources of isa/quantized/ or isa/bf16/ are
 # compiled for them.
 set(QKV_ISA_FLAGS_avx2_vnni ${QKV_ISA_FLAGS_avx2} -mavxvnni)
 set(QKV_ISA_FLAGS_avx512_vnni ${QKV_ISA_FLAGS_avx512} -mavx512vnni)
 set(QKV_ISA_FLAGS_avx512_bf16 ${QKV_ISA_FLAGS_avx512} -mavx512bf16)
+# Every aarch64 has NEON, with fused multiply-adds.
+set(QKV_ISA_FLAGS_neon "")
+set(QKV_ISA_FLAGS_neon_dotprod -march=armv8.2-a+dotprod)
 set(QKV_ISA_FLAGS_amx ${QKV_ISA_FLAGS_avx512_bf16} -mavx512vnni -mamx-tile -mamx-bf16 -mamx-int8)
 set(QKV_ISA_SOURCES_avx512_bf16 kernel/isa/bf16/pack.cc kernel/isa/bf16/softmax.cc kernel/isa/bf16/product_avx512.cc)
 set(QKV_ISA_SOURCES_amx kernel/isa/bf16/pack.cc kernel/isa/bf16/softmax.cc kernel/isa/bf16/product_amx.cc
@@ -17,6 +20,8 @@ if(QKV_ISA)
   set(isas ${QKV_ISA})
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(isas generic avx2 avx2_vnni avx512 avx512_vnni avx512_bf16 amx)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
+  set(isas neon neon_dotprod)
 else()
   set(isas generic)
 endif()
@@ -34,6 +39,7 @@ list(FILTER quantized_kernels EXCLUDE REGEX "_amx\\.cc$")
 list(APPEND kernels ${quantized_kernels})
 set(QKV_ISA_SOURCES_avx2_vnni ${quantized_kernels})
 set(QKV_ISA_SOURCES_avx512_vnni ${quantized_kernels})
+set(QKV_ISA_SOURCES_neon_dotprod ${quantized_kernels})
 foreach(isa IN LISTS isas)
   if(QKV_ISA_SOURCES_${isa})
     add_library(qkv_kernel_${isa} OBJECT ${QKV_ISA_SOURCES_${isa}})

@@ -7,6 +7,8 @@
 #if defined(__x86_64__) && defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 #include <algorithm>
@@ -57,6 +59,16 @@ const Bf16Kernels& bf16_kernels();
 void multiply_int8(const Int8Product& product);
 }  // namespace amx
 #endif
+#ifdef QKV_HAS_NEON
+namespace neon {
+const Kernels& table();
+}
+#endif
+#ifdef QKV_HAS_NEON_DOTPROD
+namespace neon_dotprod {
+QuantizedKernels quantized_kernels();
+}
+#endif
 
 namespace {
 
@@ -95,6 +107,14 @@ bool may_use_amx() {
 bool may_use_amx() { return false; }
 #endif
 
+#if defined(__aarch64__) && defined(__linux__)
+bool has_dot_products() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
+#elif defined(__aarch64__) && defined(__APPLE__)
+bool has_dot_products() { return true; }  // of every one of them
+#elif defined(__aarch64__)
+bool has_dot_products() { return false; }
+#endif
+
 #if defined(__x86_64__)
 bool has_avx_vnni() {  // not among the names that all compilers know
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -115,6 +135,9 @@ bool cpu_has(std::string_view isa) {
   if (isa == "amx") return cpu_has("avx512_bf16") && may_use_amx();
   if (isa == "avx512_vnni") return cpu_has("avx512") && __builtin_cpu_supports("avx512vnni");
   if (isa == "avx512_bf16") return cpu_has("avx512_vnni") && __builtin_cpu_supports("avx512bf16");
+#elif defined(__aarch64__)
+  if (isa == "neon") return true;
+  if (isa == "neon_dotprod") return has_dot_products();
 #endif
   return false;
 }
@@ -135,6 +158,10 @@ std::span<const Kernels* const> all_kernels() {
 #ifdef QKV_HAS_AMX
     static const Kernels avx512_with_amx =
         extended(avx512::table(), "amx", quantized_kernels_of_amx(), &amx::bf16_kernels());
+#endif
+#ifdef QKV_HAS_NEON_DOTPROD
+    static const Kernels neon_with_dotprod =
+        extended(neon::table(), "neon_dotprod", neon_dotprod::quantized_kernels());
 #endif
     const std::vector<const Kernels*> compiled = {
 #ifdef QKV_HAS_GENERIC
@@ -157,6 +184,12 @@ std::span<const Kernels* const> all_kernels() {
 #endif
 #ifdef QKV_HAS_AMX
         &avx512_with_amx,
+#endif
+#ifdef QKV_HAS_NEON
+        &neon::table(),
+#endif
+#ifdef QKV_HAS_NEON_DOTPROD
+        &neon_with_dotprod,
 #endif
     };
     std::vector<const Kernels*> out;

@@ -6,11 +6,12 @@
 // The kernels in isa/ use no tensors, threads or exceptions: they work on one piece of memory. Callers, such as
 // matmul.h, cut the work into pieces (base/threads.h); the bits of an element do not depend on the cut.
 //
-// Kernels of floats give the same bits on avx2 and all sets after it: sums across lanes are made of partial
-// sums whose number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only
-// estimates. generic has no fused multiply-add on x86-64, so its results differ in the last bits. So do products of
-// bf16: the order of their sums is that of the instructions of avx512_bf16 and of amx. Single queries read bf16 as
-// floats, and have the same bits everywhere. So do products by quantised weights, on generic too.
+// Kernels of floats give the same bits on avx2 and all sets after it: sums across lanes are made of partial sums whose
+// number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only estimates. generic
+// has no fused multiply-add on x86-64, so its results differ in the last bits. So do products of bf16: the order of
+// their sums is that of the instructions of avx512_bf16 and of amx. Products by quantised weights have the same bits
+// everywhere, on generic too. On aarch64 (neon, neon_dotprod) products, softmax and tiles of attention have the bits of
+// avx2; gradients of norms, additive scores and single queries may differ in the last one (script/test-aarch64).
 #pragma once
 
 #include <cstdint>
@@ -35,11 +36,16 @@ struct Kernels {
   QuantizedKernels quantized;
 };
 
+// Of this kind of processor.
+#if defined(__aarch64__)
+inline constexpr std::string_view instruction_set_names[] = {"generic", "neon", "neon_dotprod"};
+#else
 inline constexpr std::string_view instruction_set_names[] = {"generic",     "avx2",        "avx2_vnni", "avx512",
                                                              "avx512_vnni", "avx512_bf16", "amx"};
+#endif
 
 const Kernels& kernels();                       // of the chosen instruction set
-std::span<const Kernels* const> all_kernels();  // of every set compiled in that this CPU has, generic first
+std::span<const Kernels* const> all_kernels();  // of every set compiled in that this CPU has, the slowest first
 
 // Replaces the kernels of the whole process while it is in scope: tests and benchmarks compare instruction sets.
 class UseKernels {

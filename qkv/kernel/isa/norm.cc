@@ -47,9 +47,11 @@ void layer_norm_backward(const float* dy, const float* x, const float* weight, f
   const float g_mean = sum_over(n, [&](auto at, int64_t i) { return g_at(at, i); }) / width;
   const float gu_mean =
       sum_over(n, [&](auto at, int64_t i) { return g_at(at, i) * ((at(x + i) - mean) * rstd); }) / width;
+  // Sums of products and no differences, which not every instruction set fuses.
+  const float shift = -g_mean, slope = -gu_mean;
   each(n, [&](auto at, int64_t i) {
     const vf g = g_at(at, i), d = at(dy + i), u = (at(x + i) - mean) * rstd;
-    const vf gradient = (g - g_mean - u * gu_mean) * rstd;
+    const vf gradient = (g + shift + u * slope) * rstd;
     if (dweight_sum) at.put(dweight_sum + i, at(dweight_sum + i) + d * u);
     if (dbias_sum) at.put(dbias_sum + i, at(dbias_sum + i) + d);
     at.put(dx + i, gradient);
@@ -72,9 +74,10 @@ void rms_norm_backward(const float* dy, const float* x, const float* weight, flo
   };
   const float gu_mean =
       sum_over(n, [&](auto at, int64_t i) { return g_at(at, i) * (at(x + i) * rstd); }) / static_cast<float>(n);
+  const float slope = -gu_mean;
   each(n, [&](auto at, int64_t i) {
     const vf g = g_at(at, i), d = at(dy + i), u = at(x + i) * rstd;
-    const vf gradient = (g - u * gu_mean) * rstd;
+    const vf gradient = (g + u * slope) * rstd;
     if (dweight_sum) at.put(dweight_sum + i, at(dweight_sum + i) + d * u);
     at.put(dx + i, gradient);
   });

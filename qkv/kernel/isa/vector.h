@@ -8,6 +8,8 @@
 #include <stdint.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #define QKV_INLINE static inline __attribute__((always_inline))
@@ -174,6 +176,8 @@ QKV_INLINE vf sqrt(vf v) {
   return reinterpret_cast<vf>(_mm256_sqrt_ps(reinterpret_cast<__m256>(v)));
 #elif defined(__x86_64__)
   return reinterpret_cast<vf>(_mm_sqrt_ps(reinterpret_cast<__m128>(v)));
+#elif defined(__aarch64__)
+  return reinterpret_cast<vf>(vsqrtq_f32(reinterpret_cast<float32x4_t>(v)));
 #else
   for (int i = 0; i < lanes; ++i) v[i] = __builtin_sqrtf(v[i]);
   return v;

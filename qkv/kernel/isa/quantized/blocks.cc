@@ -39,6 +39,9 @@ QKV_INLINE vb look_up(vb index) {
   const __m256i rows = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(iq4_nl_table)));
   return reinterpret_cast<vb>(_mm256_shuffle_epi8(rows, reinterpret_cast<__m256i>(index))) ^
          static_cast<uint8_t>(128);
+#elif defined(__aarch64__)
+  const uint8x16_t table = vreinterpretq_u8_s8(vld1q_s8(iq4_nl_table));
+  return reinterpret_cast<vb>(vqtbl1q_u8(table, reinterpret_cast<uint8x16_t>(index))) ^ static_cast<uint8_t>(128);
 #else
   for (size_t i = 0; i < sizeof(vb); ++i) index[i] = static_cast<uint8_t>(iq4_nl_table[index[i] & 15] + 128);
   return index;

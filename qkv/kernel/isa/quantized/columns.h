@@ -31,6 +31,9 @@ QKV_INLINE vf fused_multiply_add(vf a, vf b, vf c) {
 #elif defined(__FMA__)
   return reinterpret_cast<vf>(
       _mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+#elif defined(__aarch64__)
+  return reinterpret_cast<vf>(vfmaq_f32(reinterpret_cast<float32x4_t>(c), reinterpret_cast<float32x4_t>(a),
+                                        reinterpret_cast<float32x4_t>(b)));
 #else
   for (int i = 0; i < lanes; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
   return c;
@@ -45,6 +48,8 @@ QKV_INLINE vi nearest_integers(vf x) {
   return reinterpret_cast<vi>(_mm256_cvtps_epi32(reinterpret_cast<__m256>(x)));
 #elif defined(__x86_64__)
   return reinterpret_cast<vi>(_mm_cvtps_epi32(reinterpret_cast<__m128>(x)));
+#elif defined(__aarch64__)
+  return reinterpret_cast<vi>(vcvtnq_s32_f32(reinterpret_cast<float32x4_t>(x)));
 #else
   vi out;
   for (int i = 0; i < lanes; ++i) out[i] = static_cast<int32_t>(__builtin_rintf(x[i]));
@@ -59,6 +64,8 @@ QKV_INLINE vf load_halves_as_floats(const uint8_t* p) {
       _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
 #elif defined(__AVX2__)
   return reinterpret_cast<vf>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#elif defined(__aarch64__)
+  return reinterpret_cast<vf>(vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p))));
 #else
   vf out;
   for (int i = 0; i < lanes; ++i) {
@@ -86,7 +93,14 @@ struct NarrowWeights {
 };
 QKV_INLINE NarrowWeights narrow_weights(vb x) { return {x}; }
 
-#if defined(__AVX512VNNI__) || defined(__AVXVNNI__) || !defined(__AVX2__)
+#if defined(__ARM_FEATURE_DOTPROD)
+// Both factors have a sign.
+constexpr bool wide_needs_offset = false;
+struct WideWeights {
+  vb w;
+};
+QKV_INLINE WideWeights wide_weights(vb x) { return {x ^ static_cast<uint8_t>(128)}; }
+#elif defined(__AVX512VNNI__) || defined(__AVXVNNI__) || !defined(__AVX2__)
 constexpr bool wide_needs_offset = true;  // dot() takes wide numbers as they are, without a sign
 struct WideWeights {
   vb w;
@@ -146,6 +160,12 @@ QKV_INLINE vi dot(vi sum, WideWeights w, int32_t a) {
   return add_products(sum, reinterpret_cast<__m256i>(w.magnitude),
                       _mm256_sign_epi8(_mm256_set1_epi32(a), reinterpret_cast<__m256i>(w.w)));
 }
+#elif defined(__ARM_FEATURE_DOTPROD)
+QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
+  return reinterpret_cast<vi>(vdotq_s32(reinterpret_cast<int32x4_t>(sum), reinterpret_cast<int8x16_t>(w.w),
+                                        vreinterpretq_s8_s32(vdupq_n_s32(a))));
+}
+QKV_INLINE vi dot(vi sum, WideWeights w, int32_t a) { return dot(sum, NarrowWeights{w.w}, a); }
 #else
 QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
   const vu numbers = reinterpret_cast<vu>(w.w);
