@@ -14,7 +14,7 @@
 namespace qkv::cli {
 namespace {
 
-constexpr const char* command = "qkv explain";
+constexpr const char* explain_command = "qkv explain";
 
 struct ExplainCommand {
   AttentionSizes sizes;
@@ -26,7 +26,8 @@ struct ExplainCommand {
   bool quiet = false;
 
   int run() {
-    require<UsageError>(model.empty() || recipe.empty(), command, "--model and --recipe exclude each other");
+    require<UsageError>(model.empty() || recipe.empty(), explain_command,
+                        "--model and --recipe exclude each other");
     model.empty() && recipe.empty() ? explain_attention() : explain_model();
     if (!output.empty() && !quiet) say("growth: " + output);
     return 0;
@@ -35,16 +36,17 @@ struct ExplainCommand {
  private:
   void explain_attention() const {
     for (const Option* option : {source_length, target_length, sizes_of_vocabulary})
-      require<UsageError>(option->count() == 0, command, "{} is for --model and --recipe", option->get_name());
-    const AttentionWorkload work = with_mechanism(attention_workload(sizes, command), mechanism,
-                                                  fmt::format("{}: --attention '{}'", command, mechanism));
+      require<UsageError>(option->count() == 0, explain_command, "{} is for --model and --recipe",
+                          option->get_name());
+    const AttentionWorkload work = with_mechanism(attention_workload(sizes, explain_command), mechanism,
+                                                  fmt::format("{}: --attention '{}'", explain_command, mechanism));
     const std::vector<AttentionGrowth> growth = attention_growth(work);
     print(explain(work) + "\n" + growth_table(work, growth), growth);
   }
 
   void explain_model() {
     for (const Option* option : of_attention)
-      require<UsageError>(option->count() == 0 || option->get_name() == "--batch", command,
+      require<UsageError>(option->count() == 0 || option->get_name() == "--batch", explain_command,
                           "{} is for an attention by itself; --model and --recipe have their own",
                           option->get_name());
     ModelConfig config = model.empty() ? qkv::recipe(recipe) : open_config("explain", model);

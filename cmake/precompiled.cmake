@@ -3,7 +3,7 @@
 #
 #     qkv_precompiled(TARGET library)    objects of the libraries
 #     qkv_precompiled(TARGET library_hidden)    those whose symbols are hidden
-#     qkv_precompiled(TARGET program)    the command, the examples
+#     qkv_precompiled(TARGET program)    the command, the examples, with light optimisation
 #     qkv_precompiled(TARGET test_O0)    with GoogleTest, for tests compiled with -O0; test_O2: with -O2
 #
 # Sources include what they use all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, `make check`.
@@ -36,6 +36,9 @@ function(qkv_precompiled target kind)
   endif()
   if(NOT kind MATCHES "^library")
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  endif()
+  if(kind STREQUAL "program")
+    qkv_light_optimisation(${target})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()

@@ -19,7 +19,7 @@ namespace {
 
 using namespace internal;
 
-constexpr const char* op = "distributed_multi_token_attention";
+constexpr const char* op_name = "distributed_multi_token_attention";
 
 // Queries of this rank that follow each other, and what their results depend on.
 struct QueryPart {
@@ -75,7 +75,7 @@ std::vector<std::vector<KeyRange>> keys_of_all(const DistributedSequence& s, con
     std::vector<KeyRange> ranges(bytes.size() / sizeof(KeyRange));
     if (!bytes.empty()) std::memcpy(ranges.data(), bytes.data(), bytes.size());
     for (const KeyRange& range : ranges)
-      require(range.begin >= 0 && range.end <= s.keys.length(), op, "a rank needs the keys [{}, {}) of {}",
+      require(range.begin >= 0 && range.end <= s.keys.length(), op_name, "a rank needs the keys [{}, {}) of {}",
               range.begin, range.end, s.keys.length());
     all.push_back(std::move(ranges));
   }
@@ -116,11 +116,12 @@ void check(const Variable& q, const Variable& k, const Variable& v, const Distri
            const MultiTokenOptions& options) {
   prepare(q.value(), k.value(), v.value(), options,
           MultiTokenPart{.whole = whole_shape(q.value(), k.value(), v.value(), s)});
-  check_rows(op, q.value(), k.value(), s);
+  check_rows(op_name, q.value(), k.value(), s);
   if (s.distribution == Distribution::heads)
-    fail<UsageError>(op, "heads cannot be spread: multi-token attention mixes them");
+    fail<UsageError>(op_name, "heads cannot be spread: multi-token attention mixes them");
   if (options.history != 0)
-    fail<UsageError>(op, "history must be 0, got {}: earlier queries are those of other ranks", options.history);
+    fail<UsageError>(op_name, "history must be 0, got {}: earlier queries are those of other ranks",
+                     options.history);
 }
 
 Tensor rows(const Tensor& x, int64_t row, int64_t count) { return x.slice(2, row, row + count); }
@@ -158,7 +159,7 @@ std::vector<Tensor> spread_backward(const Spread& d, const std::vector<MultiToke
 Variable distributed_multi_token_attention(const Variable& q, const Variable& k, const Variable& v,
                                            const DistributedSequence& sequence, const MultiTokenOptions& options) {
   check(q, k, v, sequence, options);
-  const OpScope scope(op);
+  const OpScope scope(op_name);
   const std::vector<Variable> inputs = inputs_of(q, k, v, options);
   const AttentionShape shape = whole_shape(q.value(), k.value(), v.value(), sequence);
   const int64_t history = history_of(options);
@@ -184,7 +185,7 @@ Variable distributed_multi_token_attention(const Variable& q, const Variable& k,
     rows(out, part.row, part.count()).copy_from(forward.back().out);
     forward.back().out = {};
   }
-  return convert(record(op, inputs, out,
+  return convert(record(op_name, inputs, out,
                         [d, forward, inputs](const Tensor& dout, const std::vector<bool>&) {
                           const Tensor rows = dout.dim(3) <= 1 || dout.stride(3) == 1 ? dout : dout.clone();
                           return spread_backward(d, forward, rows, inputs);

@@ -20,7 +20,7 @@ namespace qkv {
 namespace {
 
 constexpr const char* op = "--layer";
-constexpr std::string_view kinds[] = {"attention", "ffn", "norm", "linear", "embedding", "gru", "lstm"};
+constexpr std::string_view kinds_of_layers[] = {"attention", "ffn", "norm", "linear", "embedding", "gru", "lstm"};
 
 // The words after the kind of a layer: NAME=NUMBER, flags, and the rest, which are attention variants.
 class Words {
@@ -185,7 +185,7 @@ Layer read_layer(Words& words, const DescribeOptions& lengths) {
     return layer;
   }
   fail<UsageError>(op, "the kind of a layer must be attention, ffn, norm, linear, embedding, gru or lstm, got {}{}",
-                   quoted_name(words.kind), did_you_mean(words.kind, kinds));
+                   quoted_name(words.kind), did_you_mean(words.kind, kinds_of_layers));
 }
 
 }  // namespace

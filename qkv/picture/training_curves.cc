@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Members of the lines of log.jsonl, train/train.h.
-constexpr std::pair<const char*, const char*> quantities[] = {
+constexpr std::pair<const char*, const char*> log_members[] = {
     {"loss", "training loss"},          {"valid_loss", "validation loss"},
     {"valid_bleu", "validation BLEU"},  {"valid_accuracy", "validation accuracy"},
     {"learning_rate", "learning rate"},
@@ -71,13 +71,13 @@ std::vector<std::string> names_of(const std::vector<fs::path>& runs) {
 Curves training_curves(const std::vector<fs::path>& runs) {
   require<UsageError>(!runs.empty(), "curves", "give the folder of a training");
   CurvesContent content{.title = "Training", .runs = names_of(runs)};
-  for (const auto& [name, title] : quantities) content.panels.push_back({.title = title});
+  for (const auto& [name, title] : log_members) content.panels.push_back({.title = title});
   for (const fs::path& run : runs) {
     const fs::path log = log_of(run);
     const std::vector<Json> lines = lines_of(log);
     bool any = false;
-    for (size_t i = 0; i < std::size(quantities); ++i) {
-      content.panels[i].curves.push_back(curve_of(lines, quantities[i].first));
+    for (size_t i = 0; i < std::size(log_members); ++i) {
+      content.panels[i].curves.push_back(curve_of(lines, log_members[i].first));
       any = any || !content.panels[i].curves.back().empty();
     }
     require<InputError>(any, log.string(), "this is not the log of a training: no line has a step and a loss");

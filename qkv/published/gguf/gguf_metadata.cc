@@ -14,9 +14,9 @@ struct TypeRow {
   const char* name;
   int size;
 };
-constexpr TypeRow types[gguf_types] = {{"uint8", 1},  {"int8", 1},    {"uint16", 2}, {"int16", 2},  {"uint32", 4},
-                                       {"int32", 4},  {"float32", 4}, {"bool", 1},   {"string", 0}, {"array", 0},
-                                       {"uint64", 8}, {"int64", 8},   {"float64", 8}};
+constexpr TypeRow value_types[gguf_types] = {
+    {"uint8", 1}, {"int8", 1},   {"uint16", 2}, {"int16", 2},  {"uint32", 4}, {"int32", 4},  {"float32", 4},
+    {"bool", 1},  {"string", 0}, {"array", 0},  {"uint64", 8}, {"int64", 8},  {"float64", 8}};
 
 template <class T>
 T item_of(const std::string& bytes, uint64_t i) {
@@ -62,8 +62,8 @@ std::string shown(const GgufValue& value) {
 
 }  // namespace
 
-const char* name_of(GgufType type) { return types[static_cast<size_t>(type)].name; }
-int size_of(GgufType type) { return types[static_cast<size_t>(type)].size; }
+const char* name_of(GgufType type) { return value_types[static_cast<size_t>(type)].name; }
+int size_of(GgufType type) { return value_types[static_cast<size_t>(type)].size; }
 
 void GgufMetadata::add(std::string key, GgufValue value) {
   const auto [at, is_new] = values_.emplace(std::move(key), std::move(value));

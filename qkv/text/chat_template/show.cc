@@ -10,6 +10,8 @@
 namespace qkv::jinja {
 namespace {
 
+using SequenceKind = Sequence::Kind;
+
 class Shower {
  public:
   explicit Shower(Heap& heap) : heap_(heap), out_(heap) {}
@@ -54,20 +56,20 @@ class Shower {
   }
 
   void show(const Sequence* sequence) {
-    using Kind = Sequence::Kind;
     const Heap::Deeper deeper(heap_);
-    const Kind kind = sequence->kind;
-    if (kind == Kind::range) return out_.append(sequence->shown);
-    if (kind == Kind::generator) return out_.append("<generator>");
-    const bool is_view = kind == Kind::dict_items || kind == Kind::dict_keys || kind == Kind::dict_values;
+    const SequenceKind kind = sequence->kind;
+    if (kind == SequenceKind::range) return out_.append(sequence->shown);
+    if (kind == SequenceKind::generator) return out_.append("<generator>");
+    const bool is_view =
+        kind == SequenceKind::dict_items || kind == SequenceKind::dict_keys || kind == SequenceKind::dict_values;
     if (is_view) out_.append(std::string(type_name(const_cast<Sequence*>(sequence))) + "(");
-    out_.append(kind == Kind::tuple ? "(" : "[");
+    out_.append(kind == SequenceKind::tuple ? "(" : "[");
     for (size_t i = 0; i < sequence->items.size(); ++i) {
       if (i > 0) out_.append(", ");
       repr(sequence->items[i]);
     }
-    if (kind == Kind::tuple && sequence->items.size() == 1) out_.append(",");
-    out_.append(kind == Kind::tuple ? ")" : "]");
+    if (kind == SequenceKind::tuple && sequence->items.size() == 1) out_.append(",");
+    out_.append(kind == SequenceKind::tuple ? ")" : "]");
     if (is_view) out_.append(")");
   }
 
