@@ -21,7 +21,7 @@ void set_os_error(const FileError& e) {
   Py_DECREF(error);
 }
 
-void translate(const std::exception_ptr& error, void*) {
+void translate_error(const std::exception_ptr& error, void*) {
   try {
     std::rethrow_exception(error);
   } catch (const FileError& e) {
@@ -35,6 +35,6 @@ void translate(const std::exception_ptr& error, void*) {
 
 }  // namespace
 
-void bind_errors() { nb::register_exception_translator(translate); }
+void bind_errors() { nb::register_exception_translator(translate_error); }
 
 }  // namespace qkv::python

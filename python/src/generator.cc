@@ -78,7 +78,7 @@ nb::tuple chat(const Generator& generator, const std::string& conversation, cons
 }
 
 // A tuple for every text: (log-probability, log-probabilities of the tokens, tokens).
-nb::list score(const Generator& generator, nb::list texts, const nb::dict& given) {
+nb::list score_texts(const Generator& generator, nb::list texts, const nb::dict& given) {
   ScoreTextOptions options;
   ReadSettings("Generator.score", given).into(options);
   const std::vector<std::string> lines = strings_of(texts, "score");
@@ -161,7 +161,7 @@ void bind_generator(nb::module_& m) {
              return stream_chat(g, conversation, given, "Generator.stream_chat");
            })
       .def("set_draft", &Generator::set_draft)
-      .def("score", &score)
+      .def("score", &score_texts)
       .def("inspect", &inspect_text, "text"_a, "ablate"_a)
       .def("repeated_tokens", &inspect_repeated)
       .def("ablate", &ablate_texts)

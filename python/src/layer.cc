@@ -23,8 +23,8 @@ AttentionUse use_named(const std::string& name) {
 MaskPtr mask_from(nb::handle mask) { return mask.is_none() ? MaskPtr() : nb::cast<const MaskPart&>(mask).part; }
 
 // (out, weights or None)
-nb::tuple forward(const MultiHeadAttention& layer, nb::handle query, nb::handle key, nb::handle value,
-                  nb::handle mask, bool with_weights, bool numpy) {
+nb::tuple forward_layer(const MultiHeadAttention& layer, nb::handle query, nb::handle key, nb::handle value,
+                        nb::handle mask, bool with_weights, bool numpy) {
   const Variable x = tensor_of(query, "query");
   const bool is_self = key.is_none();
   const Variable y = is_self ? x : Variable(tensor_of(key, "key"));
@@ -105,7 +105,7 @@ void bind_layer(nb::module_& m) {
       .def_prop_ro("length", &AttentionCache::length);
   nb::class_<MultiHeadAttention>(m, "MultiHeadAttention")
       .def("__init__", &make_layer)
-      .def("forward", &forward, one, maybe, maybe, maybe, one, one)
+      .def("forward", &forward_layer, one, maybe, maybe, maybe, one, one)
       .def("step", &step)
       .def("parameters", &parameters)
       .def("set_parameter", &set_parameter);
