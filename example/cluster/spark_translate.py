@@ -9,6 +9,7 @@ import os
 import sys
 
 import pandas as pd
+from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import monotonically_increasing_id
 
@@ -36,11 +37,13 @@ def main(model, source, output, partitions="2", threads="1"):
     spark = SparkSession.builder.appName("qkv translate").getOrCreate()
     lines = spark.read.text(os.path.abspath(source), lineSep="\n")
     numbered = lines.withColumn("number", monotonically_increasing_id())  # they grow along the file
-    answers = numbered.repartitionByRange(int(partitions), "number").mapInPandas(
-        translate_with(os.path.abspath(model), int(threads)), "number long, text string"
-    )
+    ordered = numbered.repartitionByRange(int(partitions), "number").sortWithinPartitions("number")
+    answers = ordered.mapInPandas(translate_with(os.path.abspath(model), int(threads)), "number long, text string")
+    # Sorting the answers would translate twice, as Spark samples what it sorts; iterating alone would translate one
+    # partition at a time.
+    answers.persist(StorageLevel.DISK_ONLY).count()
     with open(output, "w", encoding="utf-8", newline="\n") as file:
-        file.writelines(row.text + "\n" for row in answers.sort("number").toLocalIterator())
+        file.writelines(row.text + "\n" for row in answers.toLocalIterator())
     spark.stop()
 
 
