@@ -99,19 +99,24 @@ void Regex::for_each_match(std::string_view text, FunctionRef<void(size_t, size_
   const double allowed = min_seconds + seconds_of_a_byte * static_cast<double>(text.size());
   double until = 0;  // 0: not looked at the clock yet, which a short text never does
   int searches = 0;
+  // The same words for both limits: which of them comes first depends on the processor.
+  const auto require_within_limit = [&](bool within) {
+    require<TextError>(within, compiled_->where, "a regular expression takes too long on a text of {} bytes",
+                       text.size());
+  };
   for (const OnigUChar* at = begin; at < end;) {
     if (steps > first_steps || ++searches % searches_between_looks == 0) {
       const double now = processor_seconds();
       if (until == 0) until = now + allowed;
-      require<TextError>(now < until, compiled_->where, "a regular expression takes too long on a text of {} bytes",
-                         text.size());
+      require_within_limit(now < until);
     }
     onig_set_retry_limit_in_match_of_match_param(limits.get(), steps);
     onig_set_retry_limit_in_search_of_match_param(limits.get(), steps);
     const int found = onig_search_with_param(compiled_->expression, begin, end, at, end, region.get(),
                                              ONIG_OPTION_NONE, limits.get());
     if (found == ONIG_MISMATCH) return;
-    if (is_over_limit(found) && steps <= budget) {
+    if (is_over_limit(found)) {
+      require_within_limit(steps <= budget);
       budget -= steps;
       steps *= 2;
       continue;

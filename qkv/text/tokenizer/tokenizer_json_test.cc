@@ -138,8 +138,9 @@ TEST(JsonTokenizer, AnExpressionOfManyStepsIsRefusedOnItsText) {
     t.encode(text);
     FAIL();
   } catch (const TextError& error) {
-    EXPECT_EQ(std::string(error.what()).substr(0, 90),
-              "tokenizer.json: 'pre_tokenizer': 'pattern': a regular expression failed on a text of 1905 ");
+    EXPECT_EQ(
+        std::string(error.what()),
+        "tokenizer.json: 'pre_tokenizer': 'pattern': a regular expression takes too long on a text of 1905 bytes");
   }
   EXPECT_EQ(t.encode("ab").ids, (Ids{3})) << "the next text";
 }
