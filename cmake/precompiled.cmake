@@ -4,7 +4,7 @@
 #     qkv_precompiled(TARGET library)    objects of the libraries
 #     qkv_precompiled(TARGET library_hidden)    those whose symbols are hidden
 #     qkv_precompiled(TARGET program)    the command, the examples, with light optimisation
-#     qkv_precompiled(TARGET test_O0)    with GoogleTest, for tests compiled with -O0; test_O2: with -O2
+#     qkv_precompiled(TARGET test_O0)    with GoogleTest, for tests compiled with -O0; test_O1: with -O1
 #
 # Sources include what they use all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, `make check`.
 set(QKV_PRECOMPILED_library
@@ -13,7 +13,7 @@ set(QKV_PRECOMPILED_library
 set(QKV_PRECOMPILED_library_hidden ${QKV_PRECOMPILED_library})
 set(QKV_PRECOMPILED_program ${QKV_PRECOMPILED_library})
 set(QKV_PRECOMPILED_test_O0 ${QKV_PRECOMPILED_library} <fstream> <sstream> <gtest/gtest.h>)
-set(QKV_PRECOMPILED_test_O2 ${QKV_PRECOMPILED_test_O0})
+set(QKV_PRECOMPILED_test_O1 ${QKV_PRECOMPILED_test_O0})
 
 function(qkv_precompiled target kind)
   set(owner qkv_precompiled_${kind})

@@ -61,7 +61,7 @@ __attribute__((target("avx2"), noinline)) double int8_avx2() {
     for (__m256i& s : sum)
       s = _mm256_add_epi32(s, _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_xor_si256(x, s), y), ones));
   double total = 0.0;
-  for (const __m256i& s : sum) total += _mm256_extract_epi32(s, 0);
+  for (const __m256i& s : sum) total += _mm256_cvtsi256_si32(s);
   return total;
 }
 __attribute__((target("avx2,avxvnni"), noinline)) double int8_avx2_vnni() {
@@ -72,7 +72,7 @@ __attribute__((target("avx2,avxvnni"), noinline)) double int8_avx2_vnni() {
 #pragma GCC unroll 12
     for (__m256i& s : sum) s = _mm256_dpbusd_avx_epi32(s, x, y);
   double total = 0.0;
-  for (const __m256i& s : sum) total += _mm256_extract_epi32(s, 0);
+  for (const __m256i& s : sum) total += _mm256_cvtsi256_si32(s);
   return total;
 }
 __attribute__((target("avx512f,avx512vnni"), noinline)) double int8_avx512() {
