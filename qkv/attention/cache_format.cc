@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -29,7 +30,7 @@ auto* row_at(X& x, int64_t b, int64_t g, int64_t t) {
 
 Tensor int8_rows(const Tensor& x) {
   const Tensor numbers = x.to(DType::f32).contiguous_copy();
-  const int64_t D = x.dim(3), padded = (D + 31) / 32 * 32;
+  const int64_t D = x.dim(3), padded = rounded_up(D, 32);
   Tensor rows = Tensor::empty({x.dim(0), x.dim(1), x.dim(2), D + int64_t{sizeof(float)}}, DType::u8);
   for_each_row_of(numbers, [&](int64_t b, int64_t g, int64_t t) {
     Scratch scratch;

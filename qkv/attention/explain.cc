@@ -10,6 +10,7 @@
 #include "qkv/attention/engine/pair_counts.h"
 #include "qkv/attention/score/dot.h"
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/names.h"
 #include "qkv/kernel/kernels.h"
 
@@ -137,7 +138,7 @@ AttentionPlan attention_plan(const Tensor& q, const Tensor& k, const Tensor& v, 
   plan.pairs = s.B * s.H * s.T * s.S;
   plan.visible_pairs = n.visible;
   plan.fully_masked_queries = n.fully_masked;
-  plan.tiles = s.B * s.H * count_query_blocks(call) * ((s.S + max_block_keys - 1) / max_block_keys);
+  plan.tiles = s.B * s.H * count_query_blocks(call) * ceil_div(s.S, max_block_keys);
   plan.visited_tiles = n.visited;
   plan.partial_tiles = n.partial;
   const double pair = score->pair_flops(s.D) + 2.0 * static_cast<double>(s.E);

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/threads.h"
 
 namespace qkv {
@@ -26,7 +27,7 @@ uint32_t crc32_joined(uint32_t first, uint32_t second, int64_t second_bytes) {
 
 uint32_t crc32_parallel(std::string_view bytes) {
   constexpr size_t piece = size_t{1} << 20;
-  std::vector<uint32_t> sums((bytes.size() + piece - 1) / piece);
+  std::vector<uint32_t> sums(ceil_div(bytes.size(), piece));
   parallel_for(static_cast<int64_t>(sums.size()), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
     sums[at] = crc32(bytes.substr(at * piece, piece));

@@ -5,6 +5,8 @@
 #include <new>
 #include <vector>
 
+#include "qkv/base/integers.h"
+
 namespace qkv {
 namespace {
 
@@ -37,7 +39,7 @@ Scratch::~Scratch() {
 }
 
 float* Scratch::floats(int64_t count) {
-  count = (count + 15) / 16 * 16;
+  count = rounded_up(count, 16);
   while (stack.chunk < static_cast<int64_t>(stack.chunks.size())) {
     const Chunk& chunk = stack.chunks[static_cast<size_t>(stack.chunk)];
     if (stack.used + count <= chunk.size) {

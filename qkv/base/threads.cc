@@ -12,6 +12,7 @@
 #include "qkv/base/default_threads.h"
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/processors.h"
 
 #if defined(__x86_64__)
@@ -194,7 +195,7 @@ void parallel_for(int64_t count, FunctionRef<void(int64_t)> item) {
 }
 
 void parallel_ranges(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> range) {
-  const int64_t pieces = (count + grain - 1) / grain;
+  const int64_t pieces = ceil_div(count, grain);
   parallel_for(pieces, [&](int64_t i) { range(i * grain, std::min(count, (i + 1) * grain)); });
 }
 

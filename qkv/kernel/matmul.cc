@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"

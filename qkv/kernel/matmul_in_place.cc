@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/packed_form.h"

@@ -9,13 +9,11 @@
 
 #include <optional>
 
+#include "qkv/base/integers.h"
 #include "qkv/kernel/matmul.h"
 #include "qkv/kernel/quantized_kernels.h"
 
 namespace qkv::kernel {
-
-inline int64_t ceil_div(int64_t n, int64_t size) { return (n + size - 1) / size; }
-inline int64_t rounded_up(int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; }
 
 // How a form has the rows of a quantised: products that agree in this share them.
 struct RowQuantization {

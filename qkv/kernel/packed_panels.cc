@@ -3,6 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"

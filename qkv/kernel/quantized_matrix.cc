@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"

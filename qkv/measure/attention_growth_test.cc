@@ -63,7 +63,7 @@ TEST(AttentionSweep, DoublesFromOneSizeToAnother) {
 TEST(Explain, OfAWorkloadNamesThePlanAndWhatIsKept) {
   const std::string text = explain(workload(64, 64));
   for (const char* part :
-       {"attention(q, k, v)", "100%", "backward", "1.31 MFLOP", "64.0 KiB if they were stored", "KV cache"})
+       {"attention(q, k, v)", "100%", "backward", "1.31 MFLOP", "65.5 kB if they were stored", "KV cache"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   const std::string table = growth_table(workload(64, 64), attention_growth(workload(64, 64)));
   for (const char* part : {"as given", "length T = S  512", "64 x"})

@@ -19,7 +19,7 @@ TEST(DescribeLayer, AttentionHasTheParametersOfItsFourMatrices) {
   expect_parts("attention d=512 heads=8", {"4 C^2 + 4 C", "1,050,624", "without biases: 1,048,576"});
   expect_parts("attention d=512 heads=8 no-bias", {"4 C^2", "1,048,576"});
   // Two heads of width 64 for keys and values: 2 * 512^2 + 2 * 512 * 128.
-  expect_parts("attention d=512 heads=8 kv-heads=2 no-bias", {"2 C^2 + 2 C K", "655,360", "1.00 KiB"});
+  expect_parts("attention d=512 heads=8 kv-heads=2 no-bias", {"2 C^2 + 2 C K", "655,360", "1.02 kB"});
   expect_parts("attention d=512 heads=8 fused-qkv", {"query_key_value (1536, 512)", "1,050,624"});
   // Heads of width 100 and sources of width 300: (3 * 300 + 512) * 800 weights, 3 * 800 + 512 biases.
   expect_parts("attention d=512 heads=8 head-width=100 source-width=300 fused-qkv",
@@ -46,8 +46,8 @@ TEST(DescribeLayer, OtherKindsHaveTheirFormulas) {
   expect_parts("linear in=300 out=20", {"6,020", "without biases: 6,000", "12.0 kFLOP"});
   expect_parts("embedding vocabulary=8000 d=128", {"1,024,000"});
   // torch.nn.GRU and LSTM: gates (I W + W W + 2 W).
-  expect_parts("gru d=256", {"394,752", "state of a row", "1.00 KiB"});
-  expect_parts("lstm in=100 d=256", {"366,592", "2.00 KiB"});
+  expect_parts("gru d=256", {"394,752", "state of a row", "1.02 kB"});
+  expect_parts("lstm in=100 d=256", {"366,592", "2.05 kB"});
 }
 
 TEST(DescribeLayer, IntensityIsFlopsOverTheBytesOfWeightsAndVectors) {

@@ -10,9 +10,9 @@
 namespace qkv {
 namespace {
 
-std::string scaled(double x, double base, const std::vector<const char*>& units) {
+std::string scaled(double x, const std::vector<const char*>& units) {
   size_t unit = 0;
-  for (; x >= base && unit + 1 < units.size(); ++unit) x /= base;
+  for (; x >= 1000 && unit + 1 < units.size(); ++unit) x /= 1000;
   if (unit == 0) return fmt::format("{} {}", static_cast<int64_t>(x), units[0]);
   return fmt::format("{:.{}f} {}", x, x < 10 ? 2 : x < 100 ? 1 : 0, units[unit]);
 }
@@ -24,8 +24,8 @@ std::string with_commas(int64_t n) {
   return fmt::format("{},{:03}", with_commas(n / 1000), n % 1000);
 }
 
-std::string flops_text(double n) { return scaled(n, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"}); }
-std::string bytes_text(double n) { return scaled(n, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"}); }
+std::string flops_text(double n) { return scaled(n, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"}); }
+std::string bytes_text(double n) { return scaled(n, {"B", "kB", "MB", "GB", "TB", "PB"}); }
 
 std::string intensity_text(double x) {
   return x < 100 ? fmt::format("{:.{}f}", x, x < 10 ? 2 : 1) : with_commas(std::llround(x));

@@ -16,7 +16,7 @@ inline constexpr size_t describe_columns = 100;
 
 std::string with_commas(int64_t n);                // 1,048,576
 std::string flops_text(double n);                  // three digits and a unit: 37.7 MFLOP
-std::string bytes_text(double n);                  // 37.7 MiB
+std::string bytes_text(double n);                  // 37.7 MB
 std::string intensity_text(double flop_per_byte);  // 0.50, 37.7, 2,048
 
 using TableRow = std::vector<std::string>;

@@ -86,7 +86,7 @@ TEST(Describe, SaysTheNumbers) {
   const std::string text = describe(c);
   for (const char* expected :
        {"encoder.layers.*.self_attention", "query, key, value, out (512, 512) + (512)", "4 C^2 + 4 C", "1,050,624",
-        "2 C F + F + C", "60,522,496", "C V", "sinusoidal", "231 MiB", "924 MiB", "24.0 KiB",
+        "2 C F + F + C", "60,522,496", "C V", "sinusoidal", "242 MB", "968 MB", "24.6 kB",
         "encoder: self-attention, 25 of 25 keys", "decoder: self-attention, 13 of 25 keys", "6 * 4 C keys"})
     EXPECT_NE(text.find(expected), std::string::npos) << expected << " is not in\n" << text;
 }

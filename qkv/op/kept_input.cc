@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "qkv/autograd/profile.h"
+#include "qkv/base/integers.h"
 #include "qkv/kernel/packed_rounded.h"
 #include "qkv/op/product_work.h"
 #include "qkv/op/rows.h"
@@ -41,7 +42,7 @@ void weight_gradient(const Weight& w, kernel::Matrix dy, const Tensor& kept, flo
   kernel::matmul(dy.transposed(), kernel::packed_rounded({bits_of(kept), dy.rows, K}), dw, K);
 }
 
-PositiveNumbers::PositiveNumbers(const Tensor& y) : bits_(Tensor::empty({(y.numel() + 7) / 8}, DType::u8)) {
+PositiveNumbers::PositiveNumbers(const Tensor& y) : bits_(Tensor::empty({ceil_div(y.numel(), 8)}, DType::u8)) {
   const int64_t n = y.numel();
   const float* const numbers = y.data<float>();
   auto* const bits = bits_.data<uint8_t>();

@@ -1,12 +1,13 @@
 #include "qkv/op/rows.h"
 
+#include "qkv/base/integers.h"
 #include "qkv/kernel/kernels.h"
 
 namespace qkv {
 
 Tensor sum_over_rows(int64_t rows, int64_t width, FunctionRef<void(int64_t, int64_t, float*)> accumulate) {
-  const int64_t piece = std::max<int64_t>((rows + 63) / 64, 32);
-  const int64_t pieces = std::max<int64_t>(1, (rows + piece - 1) / piece);
+  const int64_t piece = std::max<int64_t>(ceil_div(rows, 64), 32);
+  const int64_t pieces = std::max<int64_t>(1, ceil_div(rows, piece));
   Tensor partial = Tensor::zeros({pieces, width});
   float* sums = partial.data<float>();
   parallel_for(pieces,

@@ -9,6 +9,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/file.h"
+#include "qkv/base/integers.h"
 #include "qkv/picture/label.h"
 #include "qkv/picture/svg_to_png.h"
 
@@ -230,7 +231,7 @@ std::string Curves::svg() const {
   }
   if (!steps.empty() && !content_.logarithmic) steps.add(0);
   const size_t across = std::clamp<size_t>(panels.size(), 1, panels_across);
-  const size_t down = (panels.size() + across - 1) / across;
+  const size_t down = ceil_div(panels.size(), across);
   const double width = 16 + panel_width * static_cast<double>(across);
   double y = 22;
   std::string body;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "qkv/base/integers.h"
 #include "qkv/picture/label.h"
 #include "qkv/picture/panel_svg.h"
 
@@ -77,7 +78,7 @@ std::string title_text(const std::string& title, double y, double width) {
 SvgPart draw_group(const PanelGroup& group, const PictureContent& content, const ColorScale& scale) {
   const size_t count = group.panels.size();
   const size_t across = std::clamp<size_t>(static_cast<size_t>(group.per_line), 1, std::max<size_t>(count, 1));
-  const size_t lines = (count + across - 1) / across;
+  const size_t lines = ceil_div(count, across);
   std::vector<Drawing> drawings;
   std::vector<double> left(across), width(across), top(lines), height(lines);
   for (size_t i = 0; i < count; ++i) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/picture/label.h"
 
 namespace qkv {
@@ -131,7 +132,7 @@ std::string text_view(const Picture& picture, const TextViewOptions& options) {
   }
   const int64_t count = std::ssize(keys), room = std::max(options.columns, min_columns) - widest - 1;
   const int64_t cell = 2 * count <= room ? 2 : 1,
-                share = (count + room - 1) / room;  // columns of a key, keys of a column
+                share = ceil_div(count, room);  // columns of a key, keys of a column
   double largest = 0;
   for (const double weight : shown.weights) largest = std::max(largest, std::abs(weight));
 

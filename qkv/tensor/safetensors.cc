@@ -7,6 +7,7 @@
 #include <set>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/json.h"
 #include "qkv/base/names.h"
 #include "qkv/tensor/half.h"
@@ -74,7 +75,7 @@ std::string header_bytes(const std::string& file, const NamedTensors& tensors,
   } catch (const Error&) {
     fail("safetensors", "{}: a name or metadata is not valid UTF-8", file);
   }
-  text.resize((text.size() + 7) / 8 * 8, ' ');
+  text.resize(rounded_up(text.size(), 8), ' ');
   require(static_cast<int64_t>(text.size()) <= safetensors_header_limit, "safetensors",
           "{}: the header would be {} bytes long, the format allows {}", file, text.size(),
           safetensors_header_limit);

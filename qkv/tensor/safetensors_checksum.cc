@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/threads.h"
 
 namespace qkv {
@@ -21,7 +22,7 @@ size_t offset_of_sum(std::string_view header) {
 uint32_t sum_of_data(const RandomAccessFile& file, int64_t begin) {
   constexpr int64_t piece = 1 << 20;
   const int64_t bytes = file.size() - begin;
-  std::vector<uint32_t> sums(static_cast<size_t>((bytes + piece - 1) / piece));
+  std::vector<uint32_t> sums(static_cast<size_t>(ceil_div(bytes, piece)));
   const auto size_of_piece = [&](int64_t i) { return std::min(piece, bytes - i * piece); };
   parallel_for(static_cast<int64_t>(sums.size()), [&](int64_t i) {
     const auto size = static_cast<size_t>(size_of_piece(i));

@@ -9,6 +9,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/base/fork.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/memory.h"
 #include "qkv/tensor/free_ranges.h"
 
@@ -19,10 +20,8 @@ namespace {
 int64_t size_class(int64_t bytes) {
   if (bytes <= 256) return 256;
   const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes - 1)) - 4);
-  return (bytes + step - 1) / step * step;
+  return rounded_up(bytes, step);
 }
-
-int64_t rounded_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 constexpr int64_t largest_small_block = 64 << 10;
 constexpr std::align_val_t alignment{64};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/random.h"
 
 namespace qkv {
@@ -16,8 +17,6 @@ enum class PackedPurpose : uint64_t { documents = 0x646f6373, rows = 0x726f7773 
 Random packed_random(PackedPurpose purpose, uint64_t seed, int64_t epoch) {
   return Random(seed, mix(static_cast<uint64_t>(purpose), static_cast<uint64_t>(epoch)));
 }
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -39,8 +38,8 @@ PackedText::PackedText(std::vector<std::span<const int32_t>> documents, const Pa
           options.length);
 }
 
-int64_t PackedText::rows_in_epoch() const { return divide_up(tokens_, options_.length); }
-int64_t PackedText::batches_in_epoch() const { return divide_up(rows_in_epoch(), options_.rows); }
+int64_t PackedText::rows_in_epoch() const { return ceil_div(tokens_, options_.length); }
+int64_t PackedText::batches_in_epoch() const { return ceil_div(rows_in_epoch(), options_.rows); }
 
 int64_t PackedText::packed_length(uint32_t document) const {
   return static_cast<int64_t>(documents_[document].size()) + (options_.bos ? 2 : 1);

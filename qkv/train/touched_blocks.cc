@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 
 namespace qkv {
 namespace {
@@ -18,9 +19,9 @@ bool is_zero(const float* numbers, int64_t count) {
 }
 
 std::vector<std::byte> touched_by_any(Communicator& c, const Tensor& numbers) {
-  const int64_t count = numbers.numel(), blocks = (count + block_size - 1) / block_size;
+  const int64_t count = numbers.numel(), blocks = ceil_div(count, block_size);
   const float* x = numbers.span<float>().data();
-  std::vector<std::byte> bits(static_cast<size_t>((blocks + 7) / 8));
+  std::vector<std::byte> bits(static_cast<size_t>(ceil_div(blocks, 8)));
   for (int64_t block = 0; block < blocks; ++block)
     if (!is_zero(x + block * block_size, std::min(block_size, count - block * block_size)))
       bits[static_cast<size_t>(block / 8)] |= std::byte{1} << (block % 8);
@@ -35,7 +36,7 @@ std::vector<std::byte> touched_by_any(Communicator& c, const Tensor& numbers) {
 }  // namespace
 
 TouchedBlocks::TouchedBlocks(Communicator& c, const Tensor& numbers) {
-  const int64_t count = numbers.numel(), blocks = (count + block_size - 1) / block_size;
+  const int64_t count = numbers.numel(), blocks = ceil_div(count, block_size);
   const std::vector<std::byte> bits = touched_by_any(c, numbers);
   std::vector<Run> runs;
   int64_t packed = 0;

@@ -13,6 +13,7 @@
 
 #include "qkv/attention/engine/engine.h"
 #include "qkv/attention/engine/pack.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -32,8 +33,8 @@ struct Spans {
     const int64_t G = call.shape.G;
     if (G >= enough_tasks || total <= span_keys) return;
     keys = span_keys;
-    count = (total + keys - 1) / keys;
-    concurrent = std::min(count, (enough_tasks + G - 1) / G);
+    count = ceil_div(total, keys);
+    concurrent = std::min(count, ceil_div(enough_tasks, G));
   }
   KeyRange range(int64_t span) const { return {first + span * keys, first + std::min(total, (span + 1) * keys)}; }
 };

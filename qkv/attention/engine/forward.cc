@@ -6,6 +6,7 @@
 #include "qkv/attention/engine/engine.h"
 #include "qkv/attention/engine/pack.h"
 #include "qkv/attention/engine/parts.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -177,8 +178,8 @@ void for_each_block(const AttentionCall& call, Run run) {
   // bf16 values are packed once per task, so tasks of several blocks pack less often.
   const int64_t H = call.part.heads, heads = call.shape.B * H, adjacent_heads = heads_per_task(call, heads);
   const int64_t blocks = count_query_blocks(call), task_blocks = call.is_bf16() || adjacent_heads > 1 ? 8 : 1;
-  const int64_t tasks = (blocks + task_blocks - 1) / task_blocks;  // of a head
-  if (tasks == 0) return;                                          // no queries
+  const int64_t tasks = ceil_div(blocks, task_blocks);  // of a head
+  if (tasks == 0) return;                               // no queries
   parallel_ranges(heads * tasks, adjacent_heads * tasks, [&](int64_t begin, int64_t last) {
     for (int64_t item = begin; item < last; ++item) {
       const int64_t bh = item / tasks, end = blocks - item % tasks * task_blocks;

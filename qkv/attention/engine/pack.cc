@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "qkv/base/integers.h"
 #include "qkv/kernel/kernels.h"
 
 namespace qkv::internal {
@@ -118,11 +119,11 @@ KeyPacker::KeyPacker(const AttentionCall& call, const Tensor& x, const KvHead& h
   bf16_ = bf16_row_pointer(x, head.batch, row_head, 0);
   if (!with_columns) return;
   // Complete chunks; 16 more units per row, so that rows do not share cache sets.
-  const int64_t units = (S_ + chunk - 1) / chunk * (chunk / 2);
+  const int64_t units = ceil_div(S_, chunk) * (chunk / 2);
   column_width_ = round_to_lanes(width_);
   row_units_ = kernels().bf16->columns_as_rows ? units + 16 : 0;
   columns_ = scratch.floats(row_units_ ? width_ * row_units_ : units * column_width_);
-  const int64_t chunks = (S_ + chunk - 1) / chunk;
+  const int64_t chunks = ceil_div(S_, chunk);
   is_packed_ = reinterpret_cast<uint8_t*>(scratch.floats((chunks + 3) / 4));
   std::fill_n(is_packed_, chunks, uint8_t{0});
 }

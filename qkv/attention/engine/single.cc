@@ -10,6 +10,7 @@
 #include "qkv/attention/cache_format.h"
 #include "qkv/attention/engine/engine.h"
 #include "qkv/attention/engine/pack.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -95,7 +96,7 @@ struct Partials {
   Tensor memory;
 
   explicit Partials(const AttentionCall& call)
-      : spans(std::max<int64_t>(1, (call.shape.S + span_keys - 1) / span_keys)),
+      : spans(std::max<int64_t>(1, ceil_div(call.shape.S, span_keys))),
         size(call.shape.E + 3),
         memory(Tensor::empty({call.shape.B * call.shape.H * call.shape.T * spans, size})) {}
 

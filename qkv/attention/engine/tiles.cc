@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -10,7 +11,7 @@
 namespace qkv::internal {
 
 int64_t lanes() { return kernel::kernels().lanes; }
-int64_t round_to_lanes(int64_t n) { return (n + lanes() - 1) / lanes() * lanes(); }
+int64_t round_to_lanes(int64_t n) { return rounded_up(n, lanes()); }
 
 int64_t queries_per_block(const AttentionCall& call) {
   constexpr int64_t short_sequence = 512;
@@ -18,7 +19,7 @@ int64_t queries_per_block(const AttentionCall& call) {
 }
 int64_t count_query_blocks(const AttentionCall& call) {
   const int64_t block = queries_per_block(call);
-  return (call.part.queries + block - 1) / block;
+  return ceil_div(call.part.queries, block);
 }
 
 bool is_short(const AttentionCall& call) {
@@ -58,7 +59,7 @@ PartialTile::PartialTile(const Mask& mask, const Tile& tile) {
   for (int64_t j = 0; j < tile.keys; ++j) visible[j] &= queries;
 
   const KeyRange keys = visible_range(queries, visible, tile.keys);
-  const int64_t strips = (tile.width + strip_queries - 1) / strip_queries;
+  const int64_t strips = ceil_div(tile.width, strip_queries);
   KeyRange of_strip[max_strips];
   int64_t strip_keys = 0;
   for (int64_t n = 0; n < strips; ++n) {

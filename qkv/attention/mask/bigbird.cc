@@ -6,6 +6,7 @@
 
 #include "qkv/attention/mask/mapped.h"
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/random.h"
 
 namespace qkv {
@@ -21,7 +22,7 @@ void check(const BigBirdOptions& o) {
 
 // The block of a position; negative for negative positions.
 int64_t block_of(int64_t position, int64_t block) {
-  return position >= 0 ? position / block : -((-position + block - 1) / block);
+  return position >= 0 ? position / block : -ceil_div(-position, block);
 }
 
 // The rule for a sequence of `blocks` blocks.
@@ -99,7 +100,7 @@ class BigBirdMask final : public internal::MappedMask {
     const int64_t first = tile.shape->position(tile.query);
     const int64_t row = block_of(first, o_.block), rows = block_of(first + tile.queries - 1, o_.block) - row + 1;
     const int64_t column = tile.key / o_.block, columns = (tile.key + tile.keys - 1) / o_.block - column + 1;
-    const Rule rule(o_, (tile.shape->S + o_.block - 1) / o_.block);
+    const Rule rule(o_, ceil_div(tile.shape->S, o_.block));
     const std::vector<uint8_t> table = rule.table(tile.head, row, rows, column, columns);
     for (int64_t key = 0; key < tile.keys; ++key) {
       const int64_t j = (tile.key + key) / o_.block - column;
@@ -125,7 +126,7 @@ MaskPtr bigbird(const BigBirdOptions& options) {
 Tensor bigbird_table(int64_t length, const BigBirdOptions& o) {
   check(o);
   require(length > 0, "bigbird_table", "the length must be positive, got {}", length);
-  const int64_t n = (length + o.block - 1) / o.block;
+  const int64_t n = ceil_div(length, o.block);
   Tensor table = Tensor::empty({1, o.heads, n, n}, DType::u8);
   const Rule rule(o, n);
   for (int64_t head = 0; head < o.heads; ++head) {

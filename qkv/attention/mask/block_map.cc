@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qkv/base/integers.h"
 #include "qkv/base/threads.h"
 
 namespace qkv::internal {
@@ -47,7 +48,7 @@ BlockMap::BlockMap(const AttentionShape& shape, const MaskAxes& axes,
       H_(axes.head ? shape.H : 1),
       T_(axes.query ? shape.T : 1),
       S_(shape.S),
-      blocks_((T_ + max_block_queries - 1) / max_block_queries),
+      blocks_(ceil_div(T_, max_block_queries)),
       rows_(static_cast<size_t>(B_ * H_ * blocks_)) {
   parallel_for(B_ * H_ * blocks_, [&](int64_t index) {
     const int64_t query = index % blocks_ * max_block_queries, bh = index / blocks_;

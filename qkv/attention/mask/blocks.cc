@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 
 namespace qkv {
 namespace {
@@ -51,7 +52,7 @@ class Blocks final : public Mask {
   std::string name() const override { return fmt::format("blocks({}, {})", table_.shape(), block_); }
 
  private:
-  int64_t count(int64_t positions) const { return (positions + block_ - 1) / block_; }
+  int64_t count(int64_t positions) const { return ceil_div(positions, block_); }
   const uint8_t* row(const QueryBlock& at, int64_t i) const {
     const int64_t batch = table_.dim(0) == 1 ? 0 : at.batch, head = table_.dim(1) == 1 ? 0 : at.head;
     return table_.data<uint8_t>() + ((batch * table_.dim(1) + head) * table_.dim(2) + i) * table_.dim(3);

@@ -1,5 +1,7 @@
 #include "qkv/attention/multi_token/row_block.h"
 
+#include "qkv/base/integers.h"
+
 namespace qkv::internal {
 namespace {
 
@@ -27,9 +29,7 @@ KeyRange visible_keys(const MultiTokenCall& call, const RowBlock& block) {
 
 }  // namespace
 
-int64_t count_row_blocks(const MultiTokenCall& call) {
-  return (call.outputs() + block_outputs(call) - 1) / block_outputs(call);
-}
+int64_t count_row_blocks(const MultiTokenCall& call) { return ceil_div(call.outputs(), block_outputs(call)); }
 
 int64_t widest_row_block(const MultiTokenCall& call) {
   return round_to_lanes(std::min(call.outputs(), block_outputs(call)) + call.halo());
@@ -63,7 +63,7 @@ int64_t border_rows(const MultiTokenCall& call) { return std::max(call.pre_conv.
 HeadRows::HeadRows(const MultiTokenCall& call, int64_t slots) : heads_(call.shape.H), border_(border_rows(call)) {
   constexpr int64_t page = 1024, shift = 80;  // floats; heads a multiple of a page apart would share cache sets
   const int64_t size = (call.shape.S + 2 * border_) * widest_row_block(call);
-  stride_ = (size + page - 1) / page * page + shift;
+  stride_ = rounded_up(size, page) + shift;
   memory_ = Tensor::empty({slots * heads_ * stride_});
 }
 

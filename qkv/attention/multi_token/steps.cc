@@ -1,5 +1,7 @@
 #include "qkv/attention/multi_token/steps.h"
 
+#include "qkv/base/integers.h"
+
 namespace qkv::internal {
 namespace {
 
@@ -67,7 +69,7 @@ void drop_weights(const MultiTokenCall& call, const RowBlock& block, int64_t hea
   const MultiTokenPart& part = call.part;
   const AttentionShape& n = part.whole;
   const int64_t whole_outputs = n.T - part.history;
-  const int64_t row = (whole_outputs + max_block_queries - 1) / max_block_queries * max_block_queries;
+  const int64_t row = rounded_up(whole_outputs, max_block_queries);
   const int64_t output = part.query + block.out_row(part.history);
   for (int64_t j = 0; j < keys; ++j) {
     const int64_t first = ((block.batch * n.H + head) * n.S + part.key + key + j) * row + output;

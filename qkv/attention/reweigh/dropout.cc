@@ -1,6 +1,7 @@
 #include "qkv/attention/reweigh/dropout.h"
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/kernel/kernels.h"
 
 namespace qkv {
@@ -15,7 +16,7 @@ class DropoutReweigher final : public Reweigher {
   // row of the tile has consecutive numbers.
   void multiply(const Tile& tile, float* x) const override {
     const AttentionShape& shape = *tile.shape;
-    const int64_t row = (shape.T + max_block_queries - 1) / max_block_queries * max_block_queries;
+    const int64_t row = rounded_up(shape.T, max_block_queries);
     for (int64_t j = 0; j < tile.keys; ++j) {
       const int64_t first = ((tile.batch * shape.H + tile.head) * shape.S + tile.key + j) * row + tile.query;
       float* weights = x + j * tile.width;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/names.h"
 #include "qkv/text/utf8.h"
 
@@ -258,7 +259,7 @@ GgufHeader read_gguf_header(ReadBytes read, int64_t file_bytes, const std::strin
   }
   for (uint64_t i = 0; i < tensors; ++i) out.tensors.push_back(read_tensor(from, file, file_bytes));
   const int64_t alignment = alignment_of(out.metadata);
-  const int64_t data = (from.position() + alignment - 1) / alignment * alignment;
+  const int64_t data = rounded_up(from.position(), alignment);
   check_places(out.tensors, data, alignment, file_bytes, file);
   return out;
 }

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "qkv/base/file.h"
+#include "qkv/base/integers.h"
 #include "qkv/op/weight.h"
 #include "qkv/published/gguf/gguf_architecture.h"
 #include "qkv/published/gguf/gguf_config.h"
@@ -203,7 +204,7 @@ int64_t gguf_pooling_type(Pooling pooling) {
   return 0;
 }
 
-int64_t aligned(int64_t at) { return (at + gguf_alignment - 1) / gguf_alignment * gguf_alignment; }
+int64_t aligned(int64_t at) { return rounded_up(at, gguf_alignment); }
 
 GgufKeys keys_of(const GgufSource& source, const GgufArchitecture& architecture, const TransformerConfig& held,
                  uint32_t file_type) {

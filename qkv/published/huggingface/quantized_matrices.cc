@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/names.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/format/stored_format.h"
@@ -20,8 +21,8 @@ enum class Integers { bytes, packed_bytes, packed_nibbles };  // packed: unsigne
 constexpr int64_t bytes_of_row(Integers integers, int64_t K) {
   switch (integers) {
     case Integers::bytes: return K;
-    case Integers::packed_bytes: return (K + 3) / 4 * 4;
-    case Integers::packed_nibbles: return (K + 7) / 8 * 4;
+    case Integers::packed_bytes: return ceil_div(K, 4) * 4;
+    case Integers::packed_nibbles: return ceil_div(K, 8) * 4;
   }
   return 0;
 }
@@ -125,7 +126,7 @@ class Layer {
     const bool has_nibbles = fits(Integers::packed_nibbles);
     require<InputError>(has_nibbles || fits(Integers::packed_bytes), tensors_.where(),
                         "tensor {} is {} {}, must be ({}, {}) of 4 bits or ({}, {}) of 8, packed into I32",
-                        quoted_name(words.name), words.dtype, words.shape, N, (K + 7) / 8, N, (K + 3) / 4);
+                        quoted_name(words.name), words.dtype, words.shape, N, ceil_div(K, 8), N, ceil_div(K, 4));
     return composed(has_nibbles ? Integers::packed_nibbles : Integers::packed_bytes, N, K, ".weight_packed",
                     ".weight_scale", {".weight_shape"});
   }
