@@ -6,7 +6,7 @@
 #     qkv_precompiled(TARGET program)    the command, the examples, with light optimisation
 #     qkv_precompiled(TARGET test_O0)    with GoogleTest, for tests compiled with -O0; test_O1: with -O1
 #
-# Sources include what they use all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, `make check`.
+# Sources include what they use all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON compiles them without.
 set(QKV_PRECOMPILED_library
     <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <utility> <variant> <vector> <fmt/format.h>)

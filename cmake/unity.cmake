@@ -1,6 +1,6 @@
 # Unity builds: sources of one folder are compiled together, a few at a time, because most of what a compiler reads is headers
 # that they share. The presets turn them on (CMAKE_UNITY_BUILD); -DCMAKE_UNITY_BUILD=OFF compiles each source alone.
-# Names in anonymous namespaces therefore differ within a folder; sources include what they use all the same: `make check`.
+# Names in anonymous namespaces therefore differ within a folder; sources include what they use all the same.
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 # Groups of 64 take half of the processor time of groups of 8, but occupy few cores.
 set(size 8)
