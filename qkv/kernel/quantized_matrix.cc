@@ -141,18 +141,41 @@ class BlockForm final : public QuantizedForm {
   const BlockLayout& layout_;
 };
 
-// Adds `bits` bits of number k of column n to a plane.
-void put(uint8_t* plane, int bits, int64_t n, int k, int number) {
-  const int step = k / step_depth, steps = 8 / bits;
-  uint8_t& byte = plane[step / steps * step_bytes + n * step_depth + k % step_depth];
-  byte = static_cast<uint8_t>(byte | (number & ((1 << bits) - 1)) << step % steps * bits);
+// Bits of four numbers of a column, which stand side by side in all forms.
+uint32_t four_numbers(const uint8_t* from) {
+  uint32_t numbers = 0;
+  std::memcpy(&numbers, from, sizeof(numbers));
+  return numbers;
+}
+constexpr uint32_t in_four_numbers(int bits) { return ((1u << bits) - 1) * 0x01010101u; }
+
+// Writes column n of a plane: the `bits` bits of each number from bit `shift` up.
+void put(uint8_t* plane, int bits, int64_t n, const uint8_t* numbers, int count, int shift) {
+  uint8_t* to = plane + n * step_depth;
+  for (int k = 0; k < count; to += step_bytes) {
+    uint32_t together = 0;
+    for (int at = 0; at < 8; at += bits, k += step_depth)
+      together |= (four_numbers(numbers + k) >> shift & in_four_numbers(bits)) << at;
+    std::memcpy(to, &together, sizeof(together));
+  }
+}
+
+// Adds what put() wrote to numbers.
+void take(const uint8_t* plane, int bits, int64_t n, uint8_t* numbers, int count, int shift) {
+  const uint8_t* from = plane + n * step_depth;
+  for (int k = 0; k < count; from += step_bytes)
+    for (int at = 0; at < 8; at += bits, k += step_depth) {
+      const uint32_t with_these = four_numbers(numbers + k) | (four_numbers(from) >> at & in_four_numbers(bits))
+                                                                  << shift;
+      std::memcpy(numbers + k, &with_these, sizeof(with_these));
+    }
 }
 
 void BlockForm::fill(const StoredFormat& format, const uint8_t* stored, int64_t row_stride) {
   parallel_for(panels(), [&](int64_t i) {
-    std::fill_n(panel(i), rows() / layout_.block * layout_.bytes(), uint8_t{0});
-    BlockNumbers numbers;
     const int64_t first = i * quantized_width, count = std::min<int64_t>(quantized_width, columns() - first);
+    if (count < quantized_width) std::fill_n(panel(i), rows() / layout_.block * layout_.bytes(), uint8_t{0});
+    BlockNumbers numbers;
     for (int64_t k = 0; k < rows(); k += layout_.block)
       for (int64_t n = 0; n < count; ++n) {
         format.take_apart(stored + (first + n) * row_stride + k / layout_.block * format.block_bytes, numbers);
@@ -164,10 +187,9 @@ void BlockForm::fill(const StoredFormat& format, const uint8_t* stored, int64_t 
           to[layout_.scales_at() + at] = static_cast<uint8_t>(numbers.scales[g]);
           if (layout_.has_minimum) to[layout_.minimums_at() + at] = numbers.minimums[g];
         }
-        for (int j = 0; j < layout_.block; ++j) {
-          put(to + layout_.low_at(), layout_.low, n, j, numbers.numbers[j]);
-          if (layout_.high > 0) put(to + layout_.high_at(), layout_.high, n, j, numbers.numbers[j] >> layout_.low);
-        }
+        put(to + layout_.low_at(), layout_.low, n, numbers.numbers, layout_.block, 0);
+        if (layout_.high > 0)
+          put(to + layout_.high_at(), layout_.high, n, numbers.numbers, layout_.block, layout_.low);
       }
   });
 }
@@ -195,13 +217,6 @@ void BlockForm::copy_column(int64_t n, float* to) const {
   }
 }
 
-// The inverse of put().
-int take(const uint8_t* plane, int bits, int64_t n, int k) {
-  const int step = k / step_depth, steps = 8 / bits;
-  const int byte = plane[step / steps * step_bytes + n * step_depth + k % step_depth];
-  return byte >> step % steps * bits & ((1 << bits) - 1);
-}
-
 void BlockForm::copy_stored(int64_t n, uint8_t* to) const {
   const StoredFormat& stored = stored_format(format());
   const int64_t column = n % quantized_width;
@@ -215,11 +230,10 @@ void BlockForm::copy_stored(int64_t n, uint8_t* to) const {
       numbers.scales[g] = static_cast<int8_t>(from[layout_.scales_at() + at]);
       if (layout_.has_minimum) numbers.minimums[g] = from[layout_.minimums_at() + at];
     }
-    for (int j = 0; j < layout_.block; ++j) {
-      int q = take(from + layout_.low_at(), layout_.low, column, j);
-      if (layout_.high > 0) q |= take(from + layout_.high_at(), layout_.high, column, j) << layout_.low;
-      numbers.numbers[j] = static_cast<uint8_t>(q);
-    }
+    std::fill_n(numbers.numbers, layout_.block, uint8_t{0});
+    take(from + layout_.low_at(), layout_.low, column, numbers.numbers, layout_.block, 0);
+    if (layout_.high > 0)
+      take(from + layout_.high_at(), layout_.high, column, numbers.numbers, layout_.block, layout_.low);
     stored.put_together(numbers, to);
   }
 }

@@ -190,32 +190,52 @@ struct RandomBlocks {
   }
 };
 
+// Sums of integers, in one chain over the groups.
+void expect_exact_product(const std::vector<float>& a, int64_t M, const RandomBlocks& w) {
+  const BlockLayout& layout = w.layout;
+  const std::vector<float> got = product({a.data(), M, w.K}, w.packed());
+  for (int64_t m = 0; m < M; ++m) {
+    const Quantized x(a.data() + m * w.K, w.K, 32);
+    for (int64_t n = 0; n < w.N; ++n) {
+      float expected = 0;
+      for (int64_t first = 0; first < w.K; first += layout.group) {
+        int32_t sum = 0, x_sum = 0;
+        for (int64_t k = first; k < first + layout.group; ++k) {
+          const int i = x.numbers[static_cast<size_t>(k)];
+          sum += i * w.number(n, k), x_sum += i;
+        }
+        const float x_scale = x.scales[static_cast<size_t>(first / 32)];
+        expected = std::fma(static_cast<float>(sum) * w.scale(n, first), x_scale, expected);
+        if (layout.has_minimum)
+          expected = std::fma(-w.minimum(n, first), static_cast<float>(x_sum) * x_scale, expected);
+      }
+      ASSERT_EQ(got[static_cast<size_t>(m * w.N + n)], expected)
+          << kernels().isa << ", " << layout.low << "+" << layout.high << " bits, group " << layout.group << ", K "
+          << w.K << " at " << m << " " << n;
+    }
+  }
+}
+
 TEST(BlockMatrix, IsExactSumsOfIntegersInOneChainOverTheGroups) {
   for (const BlockLayout& layout : block_layouts)
-    for (const auto [M, K, N] : {std::array<int64_t, 3>{1, 256, 1}, {3, 512, 17}, {13, 768, 40}}) {
-      const RandomBlocks w(layout, N, K);
-      const std::vector<float> a = normal(M * K, 1), got = product({a.data(), M, K}, w.packed());
-      for (int64_t m = 0; m < M; ++m) {
-        const Quantized x(a.data() + m * K, K, 32);
-        for (int64_t n = 0; n < N; ++n) {
-          float expected = 0;
-          for (int64_t first = 0; first < K; first += layout.group) {
-            int32_t sum = 0, x_sum = 0;
-            for (int64_t k = first; k < first + layout.group; ++k) {
-              const int i = x.numbers[static_cast<size_t>(k)];
-              sum += i * w.number(n, k), x_sum += i;
-            }
-            const float x_scale = x.scales[static_cast<size_t>(first / 32)];
-            expected = std::fma(static_cast<float>(sum) * w.scale(n, first), x_scale, expected);
-            if (layout.has_minimum)
-              expected = std::fma(-w.minimum(n, first), static_cast<float>(x_sum) * x_scale, expected);
-          }
-          ASSERT_EQ(got[static_cast<size_t>(m * N + n)], expected)
-              << layout.low << "+" << layout.high << " bits, group " << layout.group << ", K " << K << " at " << m
-              << " " << n;
-        }
+    for (const auto [M, K, N] : {std::array<int64_t, 3>{1, 256, 1}, {3, 512, 17}, {13, 768, 40}})
+      expect_exact_product(normal(M * K, 1), M, RandomBlocks(layout, N, K));
+}
+
+TEST(BlockMatrix, SaturatingPatternsAreExactOnEveryInstructionSet) {
+  const int64_t K = 512, N = 17;
+  for (const BlockLayout& layout : block_layouts) {
+    RandomBlocks w(layout, N, K);
+    for (const int q : {(1 << (layout.low + layout.high)) - 1, 0}) {
+      for (BlockNumbers& block : w.blocks) std::fill_n(block.numbers, layout.block, static_cast<uint8_t>(q));
+      for (const Kernels& set : all_sets()) {
+        const UseKernels use(set);
+        for (const float sign : {1.0f, -1.0f})
+          for (const int64_t M : {1, 13})
+            expect_exact_product(std::vector<float>(static_cast<size_t>(M * K), sign), M, w);
       }
     }
+  }
 }
 
 TEST(BlockMatrix, CopiesItsColumnsAsFloats) {

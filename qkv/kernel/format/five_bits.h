@@ -11,6 +11,14 @@ inline int five_bits(const uint8_t* high, const uint8_t* q, int j) {
   return four_bits(q, j) | (high[j / 8] >> j % 8 & 1) << 4;
 }
 
+// All 32 numbers, sooner than one by one.
+inline void take_four_bits(const uint8_t* q, uint8_t* numbers) {
+  for (int j = 0; j < 16; ++j) {
+    numbers[j] = q[j] & 15;
+    numbers[j + 16] = static_cast<uint8_t>(q[j] >> 4);
+  }
+}
+
 // q[j] is assigned for j < 16 and extended for j + 16, so j must ascend.
 inline void store_four_bits(int value, uint8_t* q, int j) {
   if (j < 16)

@@ -22,7 +22,7 @@ void put_together_iq4_nl(const BlockNumbers& from, uint8_t* block) {
 void take_apart_iq4_nl(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockIQ4_NL*>(block);
   to.d = from.d;
-  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(four_bits(from.q, j));
+  take_four_bits(from.q, to.numbers);
 }
 
 }  // namespace qkv

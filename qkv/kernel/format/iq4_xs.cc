@@ -60,7 +60,7 @@ void take_apart_iq4_xs(const uint8_t* block, BlockNumbers& to) {
   for (int p = 0; p < parts; ++p) {
     const int scale = (from.low[p / 2] >> 4 * (p % 2) & 15) | (from.high[p / 4] >> 2 * (p % 4) & 3) << 4;
     to.scales[p] = static_cast<int8_t>(scale + low);
-    for (int j = 0; j < 32; ++j) to.numbers[32 * p + j] = static_cast<uint8_t>(four_bits(from.q + 16 * p, j));
+    take_four_bits(from.q + 16 * p, to.numbers + 32 * p);
   }
 }
 

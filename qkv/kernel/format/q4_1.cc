@@ -25,7 +25,7 @@ void take_apart_q4_1(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ4_1*>(block);
   to.d = from.d;
   to.minimum = negated(from.m);
-  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(four_bits(from.q, j));
+  take_four_bits(from.q, to.numbers);
 }
 
 }  // namespace qkv

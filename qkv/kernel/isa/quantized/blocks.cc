@@ -105,6 +105,46 @@ QKV_INLINE vf minimum_of_group(const uint8_t* block, const BlockScales<layout>& 
   return scales.minimum[p] * factors<false>(block + layout.minimums_at() + g * quantized_width + p * lanes);
 }
 
+// Steps whose sums of pairs fit 16 bits, of numbers of this many bits and activations up to 127.
+constexpr int steps_of_pairs(int bits) { return 32767 / (2 * 127 * ((1 << bits) - 1)); }
+
+// Adds the products of a group to sums.
+template <BlockLayout layout, int rows, class Numbers>
+QKV_INLINE void add_steps(const int8_t* x, int64_t stride, Numbers numbers, vi (&sums)[rows][parts]) {
+  constexpr int steps = layout.group / step_depth;
+  if constexpr (adds_pairs && !layout.is_wide()) {
+    constexpr int max_run = steps_of_pairs(layout.low + layout.high), run = max_run < steps ? max_run : steps;
+#pragma GCC unroll unrolled_steps
+    for (int first = 0; first < steps; first += run) {
+      vi16 pairs[rows][parts];
+#pragma GCC unroll unrolled_steps
+      for (int s = 0; s < run; ++s)
+#pragma GCC unroll 4
+        for (int p = 0; p < parts; ++p) {
+          const auto w = narrow_weights(numbers(first + s, p));
+#pragma GCC unroll 8
+          for (int r = 0; r < rows; ++r) {
+            const vi16 products = products_of_pairs(w, four_bytes(x + r * stride + (first + s) * step_depth));
+            pairs[r][p] = in_order(s == 0 ? products : pairs[r][p] + products);
+          }
+        }
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+        for (int p = 0; p < parts; ++p) sums[r][p] = widen_and_add(sums[r][p], pairs[r][p]);
+    }
+  } else {
+#pragma GCC unroll unrolled_steps
+    for (int s = 0; s < steps; ++s)
+#pragma GCC unroll 4
+      for (int p = 0; p < parts; ++p) {
+        const auto w = weights_of_step<layout.is_wide()>(numbers(s, p));
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r) sums[r][p] = dot(sums[r][p], w, four_bytes(x + r * stride + s * step_depth));
+      }
+  }
+}
+
 // Adds a group. numbers(s, p): part p of its step s; k, g: its first number and its index in the rows of a.
 template <BlockLayout layout, int rows, class Numbers, class Scale, class Minimum>
 QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Numbers numbers, Scale scale,
@@ -118,14 +158,7 @@ QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Number
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int p = 0; p < parts; ++p) sums[r][p] = needs_offset ? broadcast_i(offsets[r]) : vi{};
-#pragma GCC unroll unrolled_steps
-  for (int s = 0; s < layout.group / step_depth; ++s)
-#pragma GCC unroll 4
-    for (int p = 0; p < parts; ++p) {
-      const auto w = weights_of_step<layout.is_wide()>(numbers(s, p));
-#pragma GCC unroll 8
-      for (int r = 0; r < rows; ++r) sums[r][p] = dot(sums[r][p], w, four_bytes(x + r * a.stride + s * step_depth));
-    }
+  add_steps<layout>(x, a.stride, numbers, sums);
 #pragma GCC unroll 4
   for (int p = 0; p < parts; ++p) {
     const vf w_scale = scale(p);

@@ -15,6 +15,9 @@ typedef uint8_t vb __attribute__((vector_size(lanes * 4)));
 typedef uint8_t vb_unaligned __attribute__((vector_size(lanes * 4), aligned(1), may_alias));
 typedef uint32_t vu_bytes __attribute__((vector_size(lanes * 4), aligned(1), may_alias));
 
+// Two numbers of 16 bits for each column: products of pairs of bytes, or sums of these.
+typedef int16_t vi16 __attribute__((vector_size(lanes * 4)));
+
 QKV_INLINE int32_t four_bytes(const int8_t* a) {
   int32_t x;
   __builtin_memcpy(&x, a, sizeof(x));
@@ -114,6 +117,19 @@ struct WideWeights {
 };
 #endif
 
+#if defined(__AVX2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__)
+// dot() takes three instructions: of narrow numbers, pairs of products are added in 16 bits, and widened once for several steps.
+constexpr bool adds_pairs = true;
+// Keeps the compiler from computing what comes later before x, which would be more at a time than registers hold.
+template <class Vector>
+QKV_INLINE Vector in_order(Vector x) {
+  asm("" : "+v"(x));
+  return x;
+}
+#else
+constexpr bool adds_pairs = false;
+#endif
+
 #if defined(__AVX512VNNI__)
 QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
   return reinterpret_cast<vi>(
@@ -127,9 +143,15 @@ QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
 }
 QKV_INLINE vi dot(vi sum, WideWeights w, int32_t a) { return dot(sum, NarrowWeights{w.w}, a); }
 #elif defined(__AVX512F__)
+QKV_INLINE vi16 products_of_pairs(NarrowWeights w, int32_t a) {
+  return reinterpret_cast<vi16>(_mm512_maddubs_epi16(reinterpret_cast<__m512i>(w.w), _mm512_set1_epi32(a)));
+}
+QKV_INLINE vi widen_and_add(vi sum, vi16 pairs) {
+  return sum + reinterpret_cast<vi>(_mm512_madd_epi16(reinterpret_cast<__m512i>(pairs), _mm512_set1_epi16(1)));
+}
 QKV_INLINE vi add_products(vi sum, __m512i w, __m512i a) {
   const __m512i pairs = _mm512_maddubs_epi16(w, a), fours = _mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
-  return sum + reinterpret_cast<vi>(fours);
+  return in_order(sum + reinterpret_cast<vi>(fours));
 }
 QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
   return add_products(sum, reinterpret_cast<__m512i>(w.w), _mm512_set1_epi32(a));
@@ -145,9 +167,15 @@ QKV_INLINE vi dot(vi sum, WideWeights w, int32_t a) {
                       _mm512_mask_sub_epi8(numbers, negative, _mm512_setzero_si512(), numbers));
 }
 #elif defined(__AVX2__)
+QKV_INLINE vi16 products_of_pairs(NarrowWeights w, int32_t a) {
+  return reinterpret_cast<vi16>(_mm256_maddubs_epi16(reinterpret_cast<__m256i>(w.w), _mm256_set1_epi32(a)));
+}
+QKV_INLINE vi widen_and_add(vi sum, vi16 pairs) {
+  return sum + reinterpret_cast<vi>(_mm256_madd_epi16(reinterpret_cast<__m256i>(pairs), _mm256_set1_epi16(1)));
+}
 QKV_INLINE vi add_products(vi sum, __m256i w, __m256i a) {
   const __m256i pairs = _mm256_maddubs_epi16(w, a), fours = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-  return sum + reinterpret_cast<vi>(fours);
+  return in_order(sum + reinterpret_cast<vi>(fours));
 }
 QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
   return add_products(sum, reinterpret_cast<__m256i>(w.w), _mm256_set1_epi32(a));
