@@ -36,7 +36,7 @@ benchmark::Counter rate(double per_iteration) {
 
 void add_peaks() {
   const std::pair<const char*, double (*)()> peaks[] = {
-      {"peak/f32", peak_f32}, {"peak/bf16", peak_bf16}, {"peak/int8", peak_int8}};
+      {"peak/f32", peak_f32}, {"peak/bf16", peak_bf16}, {"peak/int8", peak_int8}, {"peak/narrow", peak_narrow}};
   for (const auto& [name, peak] : peaks)
     benchmark::RegisterBenchmark(name, [peak = peak](benchmark::State& state) {
       double gflops = 0;

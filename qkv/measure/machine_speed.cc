@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "qkv/base/threads.h"
+#include "qkv/kernel/block_layout.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/peak.h"
 #include "qkv/measure/fastest_time.h"
@@ -29,9 +30,17 @@ double memory_rate() {
 
 }  // namespace
 
+double MachineSpeed::gflops_of(WeightFormat format) const {
+  if (!is_quantized(format)) return f32;
+  return format == WeightFormat::int8 || kernel::layout_of(format).is_wide() ? int8 : narrow;
+}
+
 MachineSpeed measure_machine() {
-  return {
-      .f32 = kernel::peak_f32(), .bf16 = kernel::peak_bf16(), .int8 = kernel::peak_int8(), .memory = memory_rate()};
+  return {.f32 = kernel::peak_f32(),
+          .bf16 = kernel::peak_bf16(),
+          .int8 = kernel::peak_int8(),
+          .narrow = kernel::peak_narrow(),
+          .memory = memory_rate()};
 }
 
 }  // namespace qkv

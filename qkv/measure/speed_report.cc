@@ -76,9 +76,10 @@ SpeedReport measure_speed(const SpeedOptions& options) {
 
 std::string speed_tables(const SpeedReport& report) {
   const MachineSpeed& machine = report.machine;
-  std::string out = fmt::format("{}, {} threads: f32 {}, bf16 {}, int8 {}; memory {:.1f} GB/s\n\n",
-                                report.instruction_set, report.threads, gflops_text(machine.f32),
-                                gflops_text(machine.bf16), gflops_text(machine.int8), machine.memory);
+  std::string out =
+      fmt::format("{}, {} threads: f32 {}, bf16 {}, int8 {}, fewer bits {}; memory {:.1f} GB/s\n\n",
+                  report.instruction_set, report.threads, gflops_text(machine.f32), gflops_text(machine.bf16),
+                  gflops_text(machine.int8), gflops_text(machine.narrow), machine.memory);
   std::vector<TableRow> rows = {
       {"Products", "bits", "one row: GB/s", "of memory", "many rows: GFLOP/s", "of the peak"}};
   for (const auto& [format, speed] : report.products)
@@ -95,8 +96,8 @@ std::string speed_tables(const SpeedReport& report) {
                     percent(speed.gflops, machine.gflops_of(speed.format))});
   out += table(rows, {false, true, true, true, true, true});
   out += fmt::format(
-      "\nRandom weights, a vocabulary of {}, translations of {} tokens. The peak is that of int8 for\n"
-      "quantised weights, else of f32.\n",
+      "\nRandom weights, a vocabulary of {}, translations of {} tokens. The peak is that of int8 or of\n"
+      "numbers of fewer bits for quantised weights, else of f32.\n",
       with_commas(vocabulary), tokens);
   return out;
 }
@@ -116,6 +117,7 @@ Json speed_json(const SpeedReport& report) {
           {"f32_gflops", report.machine.f32},
           {"bf16_gflops", report.machine.bf16},
           {"int8_gflops", report.machine.int8},
+          {"narrow_gflops", report.machine.narrow},
           {"memory_gb_per_s", report.machine.memory},
           {"products", products},
           {"recipe", report.recipe},

@@ -27,12 +27,13 @@ TEST(SpeedReport, EverySpeedIsMeasured) {
 
 TEST(SpeedReport, TablesAndJsonHaveTheSameNumbers) {
   SpeedReport report = {.instruction_set = "avx2", .recipe = "transformer-tiny", .threads = 2};
-  report.machine = {.f32 = 200, .bf16 = 0, .int8 = 400, .memory = 30};
+  report.machine = {.f32 = 200, .bf16 = 0, .int8 = 200, .narrow = 400, .memory = 30};
   report.products = {{WeightFormat::q4_0, {.gb_per_s = 15, .gflops = 100}}};
   report.translations = {{.format = WeightFormat::f32, .batch_1 = 1234, .batch_64 = 2, .beam_4 = 3, .gflops = 50}};
   const std::string text = speed_tables(report);
-  for (const char* part : {"avx2, 2 threads: f32 200 GFLOP/s, bf16 none, int8 400 GFLOP/s; memory 30.0 GB/s", "50%",
-                           "25%", "1,234", "4.5"})
+  for (const char* part :
+       {"avx2, 2 threads: f32 200 GFLOP/s, bf16 none, int8 200 GFLOP/s, fewer bits 400 GFLOP/s; memory 30.0 GB/s",
+        "50%", "25%", "1,234", "4.5"})
     EXPECT_NE(text.find(part), text.npos) << part << " is not in\n" << text;
   const Json json = speed_json(report);
   EXPECT_EQ(json["products"][0]["gflops"].get<double>(), 100);

@@ -16,7 +16,7 @@ bool encode_iq4_nl(const float* x, BlockNumbers& to) {
 void put_together_iq4_nl(const BlockNumbers& from, uint8_t* block) {
   auto& to = *reinterpret_cast<BlockIQ4_NL*>(block);
   to.d = from.d;
-  for (int j = 0; j < 32; ++j) store_four_bits(from.numbers[j], to.q, j);
+  store_four_bits(from.numbers, to.q);
 }
 
 void take_apart_iq4_nl(const uint8_t* block, BlockNumbers& to) {

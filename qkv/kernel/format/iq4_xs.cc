@@ -50,7 +50,7 @@ void put_together_iq4_xs(const BlockNumbers& from, uint8_t* block) {
     const int scale = from.scales[p] - low;
     to.low[p / 2] = static_cast<uint8_t>(to.low[p / 2] | (scale & 15) << 4 * (p % 2));
     to.high[p / 4] = static_cast<uint8_t>(to.high[p / 4] | scale >> 4 << 2 * (p % 4));
-    for (int j = 0; j < 32; ++j) store_four_bits(from.numbers[32 * p + j], to.q + 16 * p, j);
+    store_four_bits(from.numbers + 32 * p, to.q + 16 * p);
   }
 }
 

@@ -15,7 +15,7 @@ bool encode_q4_0(const float* x, BlockNumbers& to) {
 void put_together_q4_0(const BlockNumbers& from, uint8_t* block) {
   auto& to = *reinterpret_cast<BlockQ4_0*>(block);
   to.d = from.d;
-  for (int j = 0; j < 32; ++j) store_four_bits(from.numbers[j], to.q, j);
+  store_four_bits(from.numbers, to.q);
 }
 
 void take_apart_q4_0(const uint8_t* block, BlockNumbers& to) {

@@ -18,7 +18,7 @@ void put_together_q4_1(const BlockNumbers& from, uint8_t* block) {
   auto& to = *reinterpret_cast<BlockQ4_1*>(block);
   to.d = from.d;
   to.m = negated(from.minimum);
-  for (int j = 0; j < 32; ++j) store_four_bits(from.numbers[j], to.q, j);
+  store_four_bits(from.numbers, to.q);
 }
 
 void take_apart_q4_1(const uint8_t* block, BlockNumbers& to) {

@@ -15,13 +15,13 @@ bool encode_q5_0(const float* x, BlockNumbers& to) {
 void put_together_q5_0(const BlockNumbers& from, uint8_t* block) {
   auto& to = *reinterpret_cast<BlockQ5_0*>(block);
   to.d = from.d;
-  for (int j = 0; j < 32; ++j) store_five_bits(from.numbers[j], to.high, to.q, j);
+  store_five_bits(from.numbers, to.high, to.q);
 }
 
 void take_apart_q5_0(const uint8_t* block, BlockNumbers& to) {
   const auto& from = *reinterpret_cast<const BlockQ5_0*>(block);
   to.d = from.d;
-  for (int j = 0; j < 32; ++j) to.numbers[j] = static_cast<uint8_t>(five_bits(from.high, from.q, j));
+  take_five_bits(from.high, from.q, to.numbers);
 }
 
 }  // namespace qkv
