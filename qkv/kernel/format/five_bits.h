@@ -23,7 +23,9 @@ inline void store_five_bits(const uint8_t* numbers, uint8_t* high, uint8_t* q) {
 }
 inline void take_five_bits(const uint8_t* high, const uint8_t* q, uint8_t* numbers) {
   take_four_bits(q, numbers);
-  for (int j = 0; j < 32; ++j) numbers[j] = static_cast<uint8_t>(numbers[j] | (high[j / 8] >> j % 8 & 1) << 4);
+  // One word, which no number that is written can change.
+  const uint32_t fifth = high[0] | uint32_t{high[1]} << 8 | uint32_t{high[2]} << 16 | uint32_t{high[3]} << 24;
+  for (int j = 0; j < 32; ++j) numbers[j] = static_cast<uint8_t>(numbers[j] | (fifth >> j & 1) << 4);
 }
 
 }  // namespace qkv
