@@ -9,6 +9,18 @@ namespace {
 constexpr int vectors = min_group / lanes;  // of 16 numbers
 typedef int8_t bytes_of_lanes __attribute__((vector_size(lanes)));
 
+// Integers that fit bytes. GCC narrows vectors of AVX2 number by number.
+QKV_INLINE void store_bytes(int8_t* to, vi x) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  const auto all = reinterpret_cast<__m256i>(x);
+  const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packs_epi16(words, words));
+#else
+  const bytes_of_lanes narrow = __builtin_convertvector(x, bytes_of_lanes);
+  __builtin_memcpy(to, &narrow, sizeof(narrow));
+#endif
+}
+
 constexpr int32_t infinity_bits = 0x7f800000;
 constexpr float smallest = 0x1p-100f;  // numbers below it are zero, so that 127 / maximum is finite
 
@@ -51,8 +63,7 @@ void quantize(const float* x, int64_t count, int64_t depth, int group, int zero,
         if (!is_finite) v = vf{};
         const vi q = nearest_integers(v * factor);
         total += q;
-        const bytes_of_lanes narrow = __builtin_convertvector(q, bytes_of_lanes);
-        __builtin_memcpy(numbers + first + i, &narrow, sizeof(narrow));
+        store_bytes(numbers + first + i, q);
       }
       const int32_t sum = across_lanes(total, [](vi a, vi b) { return a + b; });
       *offsets = -zero * sum;
