@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "qkv/attention/tile.h"
+#include "qkv/base/integers.h"
 
 namespace qkv {
 
@@ -23,7 +24,7 @@ struct BlockOperand {
     BlockOperand part = *this;
     part.transposed += tile.lane;
     if (rows) part.rows += tile.lane / queries_per_row * row_stride;
-    part.row_depth = (tile.queries + queries_per_row - 1) / queries_per_row;
+    part.row_depth = ceil_div(tile.queries, queries_per_row);
     return part;
   }
 };

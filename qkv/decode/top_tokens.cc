@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "qkv/base/error.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/larger_logits.h"
 #include "qkv/decode/overflow.h"
@@ -65,7 +66,7 @@ TopTokensScan::TopTokensScan(int64_t R, int64_t V, int64_t count, const TopToken
       V_(V),
       count_(std::min(count, V)),
       parts_(parts),
-      blocks_((V + kernel::block_columns - 1) / kernel::block_columns) {
+      blocks_(ceil_div(V, kernel::block_columns)) {
   const bool is_whole = options.ids_of_rows.empty();
   require(count >= 1 && options.eos >= -1 && (!is_whole || options.eos < V), "top_tokens",
           "count must be at least 1 and eos an id of the vocabulary of {}, or -1, got {} and {}", V, count,

@@ -14,6 +14,7 @@
 
 #include "qkv/attention/engine/tiles.h"
 #include "qkv/attention/multi_token/call.h"
+#include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
 #include "qkv/base/threads.h"
 #include "qkv/kernel/kernels.h"
@@ -32,7 +33,7 @@ struct RowBlock {
   int64_t first_real_lane() const { return std::max<int64_t>(0, -first); }
   int64_t end_lane() const { return out_lane + outputs; }
   int64_t first_chunk() const { return keys.begin / max_block_keys; }
-  int64_t end_chunk() const { return (keys.end + max_block_keys - 1) / max_block_keys; }
+  int64_t end_chunk() const { return ceil_div(keys.end, max_block_keys); }
   KeyRange chunk(int64_t index) const {
     return {std::max(keys.begin, index * max_block_keys), std::min(keys.end, (index + 1) * max_block_keys)};
   }

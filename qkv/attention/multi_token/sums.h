@@ -5,6 +5,7 @@
 
 #include "qkv/attention/engine/tiles.h"
 #include "qkv/attention/multi_token/call.h"
+#include "qkv/base/integers.h"
 #include "qkv/tensor/layout.h"
 
 namespace qkv::internal {
@@ -31,9 +32,7 @@ class PartialSums {
   std::vector<double> sums_;
 };
 
-inline int64_t count_chunks(const MultiTokenCall& call) {
-  return (call.shape.S + max_block_keys - 1) / max_block_keys;
-}
+inline int64_t count_chunks(const MultiTokenCall& call) { return ceil_div(call.shape.S, max_block_keys); }
 
 // All sums of a call. Rows of dk and dv are rounded up to the lanes.
 struct MultiTokenSums {
