@@ -110,7 +110,7 @@ constexpr int steps_of_pairs(int bits) { return 32767 / (2 * 127 * ((1 << bits) 
 
 // Adds the products of a group to sums.
 template <BlockLayout layout, int rows, class Numbers>
-QKV_INLINE void add_steps(const int8_t* x, int64_t stride, Numbers numbers, vi (&sums)[rows][parts]) {
+QKV_INLINE void add_steps_of_group(const int8_t* x, int64_t stride, Numbers numbers, vi (&sums)[rows][parts]) {
   constexpr int steps = layout.group / step_depth;
   if constexpr (adds_pairs && !layout.is_wide()) {
     constexpr int max_run = steps_of_pairs(layout.low + layout.high), run = max_run < steps ? max_run : steps;
@@ -158,7 +158,7 @@ QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Number
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int p = 0; p < parts; ++p) sums[r][p] = needs_offset ? broadcast_i(offsets[r]) : vi{};
-  add_steps<layout>(x, a.stride, numbers, sums);
+  add_steps_of_group<layout>(x, a.stride, numbers, sums);
 #pragma GCC unroll 4
   for (int p = 0; p < parts; ++p) {
     const vf w_scale = scale(p);
