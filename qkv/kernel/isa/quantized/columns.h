@@ -150,8 +150,7 @@ QKV_INLINE vi widen_and_add(vi sum, vi16 pairs) {
   return sum + reinterpret_cast<vi>(_mm512_madd_epi16(reinterpret_cast<__m512i>(pairs), _mm512_set1_epi16(1)));
 }
 QKV_INLINE vi add_products(vi sum, __m512i w, __m512i a) {
-  const __m512i pairs = _mm512_maddubs_epi16(w, a), fours = _mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
-  return in_order(sum + reinterpret_cast<vi>(fours));
+  return in_order(widen_and_add(sum, reinterpret_cast<vi16>(_mm512_maddubs_epi16(w, a))));
 }
 QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
   return add_products(sum, reinterpret_cast<__m512i>(w.w), _mm512_set1_epi32(a));
@@ -174,8 +173,7 @@ QKV_INLINE vi widen_and_add(vi sum, vi16 pairs) {
   return sum + reinterpret_cast<vi>(_mm256_madd_epi16(reinterpret_cast<__m256i>(pairs), _mm256_set1_epi16(1)));
 }
 QKV_INLINE vi add_products(vi sum, __m256i w, __m256i a) {
-  const __m256i pairs = _mm256_maddubs_epi16(w, a), fours = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-  return in_order(sum + reinterpret_cast<vi>(fours));
+  return in_order(widen_and_add(sum, reinterpret_cast<vi16>(_mm256_maddubs_epi16(w, a))));
 }
 QKV_INLINE vi dot(vi sum, NarrowWeights w, int32_t a) {
   return add_products(sum, reinterpret_cast<__m256i>(w.w), _mm256_set1_epi32(a));
