@@ -8,24 +8,28 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 constexpr int64_t cache_line = 64;
 
-// The part of some bytes that one of the tiles of a panel fetches, with an equal number of them in every step of its loop.
+// The bytes that one of the tiles of a panel fetches: equally many in each of its first `steps` steps.
 struct Ahead {
-  const char* part;
-  int64_t bytes_of_step;
+  const char* part = nullptr;
+  int64_t steps = 0, bytes_of_step = 0;
 };
 
-// The part of tile rows [row, row + rows) of all_rows, if all fetch `steps` times `bytes` from `next`.
-QKV_INLINE Ahead ahead_of_tile(const void* next, int64_t steps, int64_t bytes, int64_t row, int64_t rows,
+// The share of the tile of rows [row, row + rows) of all_rows in `bytes` bytes that all tiles fetch together, each in a loop of
+// `steps` steps, `lines` lines in a step. Few tiles fetch in every step, which keeps memory evenly busy. Where many share a
+// panel, each fetches its few lines in its first steps: an instruction that prefetches takes the place of one that multiplies.
+QKV_INLINE Ahead ahead_of_tile(const void* from, int64_t steps, int lines, int64_t bytes, int64_t row, int64_t rows,
                                int64_t all_rows) {
-  return {static_cast<const char*>(next) + steps * bytes * row / all_rows, bytes * rows / all_rows};
+  const int64_t begin = bytes * row / all_rows, part = bytes * rows / all_rows;
+  const int64_t needed = part / (lines * cache_line) + 1, fetching = needed < steps / 8 ? needed : steps;
+  return {static_cast<const char*>(from) + begin, fetching, part / (fetching > 0 ? fetching : 1)};
 }
 
-// To the second-level cache: the lines `count` of a step, at equal distances.
-template <int count = 1>
-QKV_INLINE void fetch(Ahead ahead, int64_t step) {
+// To the second-level cache: the lines of a step, at equal distances.
+template <int lines = 1>
+QKV_INLINE void fetch(const Ahead& ahead, int64_t step) {
 #pragma GCC unroll 8
-  for (int i = 0; i < count; ++i)
-    __builtin_prefetch(ahead.part + step * ahead.bytes_of_step + ahead.bytes_of_step * i / count, 0, 2);
+  for (int i = 0; i < lines; ++i)
+    __builtin_prefetch(ahead.part + step * ahead.bytes_of_step + ahead.bytes_of_step * i / lines, 0, 2);
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

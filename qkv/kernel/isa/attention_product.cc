@@ -7,6 +7,7 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
 struct Float {
+  static constexpr bool fetches_next = false;  // tiles of attention are in the cache
   QKV_INLINE float broadcast(const float* a) { return *a; }
   QKV_INLINE vf multiply_add(float a, vf x, vf sum) { return sum + a * x; }
 };

@@ -84,6 +84,7 @@ void softmax_step(float* s, int64_t keys, int64_t width, RunningSoftmax running)
     const vf reference = m == -INFINITY ? zero : m;
     const vf rescale = exp2_or_zero((old - reference) * log2_e);
     vf sum = zero;
+#pragma GCC unroll 4
     for (j = 0; j < keys; ++j) {
       const vf p = exp2_or_zero((load(s + j * width + i) - reference) * log2_e);
       sum += p;

@@ -11,7 +11,7 @@ namespace {
 // vector, `whole` if it is full. Loops over the sums are short, so that compilers unroll them and keep the sums in
 // registers.
 template <int rows, int vectors, bool whole, class Element>
-void tile(const PanelProduct<Element>& p, int64_t first_row, int last, Ahead ahead) {
+void tile(const PanelProduct<Element>& p, int64_t first_row, int last) {
   const auto get = [&](const float* at, int v) {
     return whole || v + 1 < vectors ? load(at + v * lanes) : load_part(at + v * lanes, last);
   };
@@ -42,20 +42,29 @@ void tile(const PanelProduct<Element>& p, int64_t first_row, int last, Ahead ahe
 
   const float* a = p.a + first_row * a_row;
   const Element* b = p.panel;
-  for (int64_t k = 0; k < p.depth; ++k, a += a_column, b += b_row) {
-    fetch<rows <= tile_rows / 2 ? 1 : 2>(ahead, k);
+  const auto step = [&]() __attribute__((always_inline)) {
     vf row[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) row[v] = load_as_float(b + v * lanes);
-    if constexpr (tile_vectors == 2)
-      __builtin_prefetch(b + 8 * b_row);  // hardware prefetching is too late for narrow rows
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       const vf x = broadcast(a[r * a_row]);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) sum[r][v] += x * row[v];
     }
+    a += a_column;
+    b += b_row;
+  };
+  constexpr int lines = tile_vectors == 4 && rows > tile_rows / 2 ? 2 : 1;
+  const int64_t bytes = p.depth * b_row * static_cast<int64_t>(sizeof(Element));
+  const Ahead ahead = p.next ? ahead_of_tile(p.next, p.depth, lines, bytes, first_row, rows, p.rows) : Ahead{};
+  int64_t k = 0;
+  for (; k < ahead.steps; ++k) {
+    fetch<lines>(ahead, k);
+    step();
   }
+#pragma GCC unroll 2
+  for (; k < p.depth; ++k) step();
 
   if (p.bias) {
     vf bias[vectors];
@@ -79,7 +88,7 @@ void tile(const PanelProduct<Element>& p, int64_t first_row, int last, Ahead ahe
 }
 
 template <class Element>
-using Tile = void (*)(const PanelProduct<Element>&, int64_t, int, Ahead);
+using Tile = void (*)(const PanelProduct<Element>&, int64_t, int);
 
 template <class Element, int vectors, bool whole>
 Tile<Element> tile_of(int64_t rows) {
@@ -116,14 +125,12 @@ void multiply_panel(const PanelProduct<Element>& p) {
   const int last = static_cast<int>(p.columns - (vectors - 1) * lanes);
   for_each_tile(p.rows, [&](int64_t row, int64_t rows) {
     const Tile<Element> tile = tile_of<Element>(rows, vectors, last == lanes);
-    const Ahead ahead = ahead_of_tile(p.next ? p.next : p.panel, p.depth,
-                                      p.panel_stride * static_cast<int64_t>(sizeof(Element)), row, rows, p.rows);
-    if (!p.a_packed) return tile(p, row, last, ahead);
+    if (!p.a_packed) return tile(p, row, last);
     PanelProduct<Element> part = p;
     part.a = p.a + row * (p.depth - 1);  // the tile begins at row * depth, and tile() adds the row
     part.a_row_stride = 1;
     part.a_column_stride = rows;
-    tile(part, row, last, ahead);
+    tile(part, row, last);
   });
 }
 

@@ -25,6 +25,8 @@ constexpr int panel_rows[max_vectors + 1] = {0, 8, 6};
 #endif
 constexpr int max_rows = panel_rows[1];
 
+constexpr int fetched_lines(int64_t rows) { return rows <= panel_rows[max_vectors] / 2 ? 1 : 2; }
+
 template <class Unit, int MR, int NV, bool along_rows, Update update>
 void panel(const TileProduct& t, const float* factor, Ahead ahead) {
   vf sum[MR][NV];
@@ -36,26 +38,33 @@ void panel(const TileProduct& t, const float* factor, Ahead ahead) {
   const float* b = t.b;
   // Every third row has a pointer of its own; the two after it are reached by one and two strides.
   constexpr int pointers = (MR + 2) / 3;
-  const int64_t step = t.a_row_stride;
+  const int64_t row_stride = t.a_row_stride;
   const float* row[pointers];
 #pragma GCC unroll 16
-  for (int p = 0; p < pointers; ++p) row[p] = t.a + 3 * p * step;
+  for (int p = 0; p < pointers; ++p) row[p] = t.a + 3 * p * row_stride;
   const float* column = t.a;
 
-  for (int64_t k = 0; k < t.depth; ++k) {
-    if (NV == max_vectors) fetch<MR <= panel_rows[NV] / 2 ? 1 : 2>(ahead, k);
+  const auto step = [&](int64_t k) __attribute__((always_inline)) {
     vf x[NV];
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) x[n] = load(b + n * lanes);
     b += t.b_row_stride;
 #pragma GCC unroll 16
     for (int m = 0; m < MR; ++m) {
-      const auto a = Unit::broadcast(along_rows ? row[m / 3] + (m % 3) * step + k : column + m);
+      const auto a = Unit::broadcast(along_rows ? row[m / 3] + (m % 3) * row_stride + k : column + m);
 #pragma GCC unroll 4
       for (int n = 0; n < NV; ++n) sum[m][n] = Unit::multiply_add(a, x[n], sum[m][n]);
     }
     if (!along_rows) column += t.a_column_stride;
-  }
+  };
+  int64_t k = 0;
+  if constexpr (Unit::fetches_next && NV == max_vectors)
+    for (; k < ahead.steps; ++k) {
+      fetch<fetched_lines(MR)>(ahead, k);
+      step(k);
+    }
+#pragma GCC unroll 2
+  for (; k < t.depth; ++k) step(k);
 
 #pragma GCC unroll 16
   for (int m = 0; m < MR; ++m) {
@@ -101,11 +110,13 @@ template <class Unit, int NV, bool along_rows, Update update>
 void columns(TileProduct t, const float* factor) {
   const int64_t panels = (t.rows + panel_rows[NV] - 1) / panel_rows[NV];
   const int64_t all = t.rows;
-  const float* const next = t.next ? t.next : t.b;
   int64_t left = all;
   for (int64_t p = panels; p > 0; --p) {
     const int64_t rows = (left + p - 1) / p;
-    const Ahead ahead = ahead_of_tile(next, t.depth, t.b_row_stride * int64_t{4}, all - left, rows, all);
+    Ahead ahead;
+    if (Unit::fetches_next && NV == max_vectors && t.next)
+      ahead = ahead_of_tile(t.next, t.depth, fetched_lines(rows), t.depth * t.b_row_stride * int64_t{4}, all - left,
+                            rows, all);
     panel_of<Unit, NV, along_rows, update>(rows)(t, factor, ahead);
     t.a += rows * t.a_row_stride;
     t.c += rows * t.c_row_stride;

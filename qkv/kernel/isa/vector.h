@@ -42,8 +42,19 @@ QKV_INLINE vf load(const float* p) { return *reinterpret_cast<const vf_unaligned
 QKV_INLINE void store(float* p, vf v) { *reinterpret_cast<vf_unaligned*>(p) = v; }
 QKV_INLINE vf broadcast(float x) { return x - vf{}; }
 QKV_INLINE vi broadcast_i(int32_t x) { return x - vi{}; }
+// b where one of the two is NaN.
+#if defined(__AVX2__) && !defined(__AVX512F__)
+// GCC makes two instructions of a > b ? a : b where a is a constant.
+QKV_INLINE vf max(vf a, vf b) {
+  return reinterpret_cast<vf>(_mm256_max_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
+}
+QKV_INLINE vf min(vf a, vf b) {
+  return reinterpret_cast<vf>(_mm256_min_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
+}
+#else
 QKV_INLINE vf max(vf a, vf b) { return a > b ? a : b; }
 QKV_INLINE vf min(vf a, vf b) { return a < b ? a : b; }
+#endif
 QKV_INLINE float max(float a, float b) { return a > b ? a : b; }
 QKV_INLINE vi bits_of(vf v) { return reinterpret_cast<vi>(v); }
 QKV_INLINE vf from_bits(vi v) { return reinterpret_cast<vf>(v); }
@@ -243,18 +254,18 @@ QKV_INLINE vf exp2_polynomial(vf f) {
   return p * f + 1.0f;
 }
 
-// 2^x: x = n + f with f in [-1/2, 1/2]; 2^f by a minimax polynomial of degree 5 that is exact at 0 (relative error
-// 9.2e-8, with rounding 1.7e-7), 2^n by adding to the exponent. Below -126 the result is 2^-126: callers set to
-// zero what must be zero.
-QKV_INLINE vf exp2(vf x) {
+// 2^x for x in [-126, 127] or NaN: x = n + f with f in [-1/2, 1/2], 2^n by adding to the exponent of 2^f.
+QKV_INLINE vf exp2_in_range(vf x) {
   const vf magic = broadcast(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
-  x = max(broadcast(-126.0f), x);           // in this order NaN stays NaN
-  x = min(broadcast(127.0f), x);
-  const vf shifted = x + magic;
-  const vf f = x - (shifted - magic);
-  const vf p = exp2_polynomial(f);
+  const vf shifted = x + magic, p = exp2_polynomial(x - (shifted - magic));
   const vi n = bits_of(shifted) << 23;  // the low bits of the magic sum, as an exponent
   return from_bits(bits_of(p) + n);
+}
+
+// 2^x. Below -126 the result is 2^-126, above 127 it is 2^127: callers set to zero what must be zero.
+QKV_INLINE vf exp2(vf x) {
+  x = max(broadcast(-126.0f), x);  // in this order NaN stays NaN
+  return exp2_in_range(min(broadcast(127.0f), x));
 }
 #if defined(__AVX512F__)
 QKV_INLINE __m512 nearest(__m512 x) {
@@ -271,7 +282,7 @@ QKV_INLINE vf exp2_or_zero(vf x) {
   return reinterpret_cast<vf>(_mm512_maskz_scalef_ps(normal, reinterpret_cast<__m512>(exp2_polynomial(f)), n));
 #else
   const vf zero = {};
-  return x < -126.0f ? zero : exp2(x);
+  return x < -126.0f ? zero : exp2_in_range(x);
 #endif
 }
 constexpr float log2_e = 1.44269504088896341f;

@@ -9,6 +9,7 @@ namespace {
 typedef int32_t unit __attribute__((may_alias, aligned(4)));
 
 struct Bf16Unit {
+  static constexpr bool fetches_next = true;  // panels of weights
   QKV_INLINE vi broadcast(const float* a) { return broadcast_i(*reinterpret_cast<const unit*>(a)); }
   QKV_INLINE vf multiply_add(vi a, vf x, vf sum) {
     return reinterpret_cast<vf>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum), (__m512bh)(a), (__m512bh)(x)));

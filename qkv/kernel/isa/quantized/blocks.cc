@@ -185,12 +185,13 @@ void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
   constexpr int units = layout.block / unit_depth, groups = unit_depth / layout.group;  // of a block, of a unit
   const uint8_t* block = p.panel;
   vf total[rows][parts] = {};
-  const Ahead ahead = ahead_of_tile(p.panel + p.blocks * layout.bytes(), p.blocks * units, layout.bytes() / units,
-                                    row, rows, p.rows);
+  const int64_t bytes = p.blocks * layout.bytes();
+  const Ahead ahead =
+      ahead_of_tile(p.panel + bytes, p.blocks * units, unit_lines<layout>, bytes, row, rows, p.rows);
   for (int64_t b = 0, g = 0; b < p.blocks; ++b, block += layout.bytes()) {
     const BlockScales<layout> scales = scales_of_block<layout>(block);
     for (int u = 0; u < units; ++u) {
-      fetch<unit_lines<layout>>(ahead, g / groups);
+      if (g / groups < ahead.steps) fetch<unit_lines<layout>>(ahead, g / groups);
 #pragma GCC unroll 2
       for (int i = 0; i < groups; ++i, ++g) {
         const int64_t group = int64_t{u} * groups + i;
@@ -219,10 +220,11 @@ void chunk_tile(const ChunkProduct& p, int64_t row) {
 #pragma GCC unroll 4
     for (int v = 0; v < parts; ++v)
       total[r][v] = p.first ? vf{} : load(p.totals + (row + r) * quantized_width + v * lanes);
+  constexpr int lines = (unit_lines<layout> + 1) / 2;  // of tiles of about half of the rows
   const Ahead ahead =
-      ahead_of_tile(p.next, p.blocks * layout.groups(), layout.bytes() / layout.groups(), row, rows, p.rows);
+      ahead_of_tile(p.next, p.blocks * layout.groups(), lines, p.blocks * layout.bytes(), row, rows, p.rows);
   for (int64_t g = 0; g < p.blocks * layout.groups(); ++g) {
-    fetch<(unit_lines<layout> + 1) / 2>(ahead, g);  // of tiles of about half of the rows
+    if (g < ahead.steps) fetch<lines>(ahead, g);
     const uint8_t* const numbers = p.chunk.numbers + g * layout.group * quantized_width;
     const float *const scales = p.chunk.scales + g * quantized_width, *const minimums =
                                                                           p.chunk.minimums + g * quantized_width;

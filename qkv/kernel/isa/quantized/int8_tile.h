@@ -17,7 +17,7 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
   for (; s + chains <= count; s += chains) {
 #pragma GCC unroll 4
     for (int i = 0; i < chains; ++i) {
-      fetch(ahead, s + i);
+      if (s + i < ahead.steps) fetch(ahead, s + i);
 #pragma GCC unroll 4
       for (int p = 0; p < parts; ++p) {
         const auto w = weights_of_step<wide>(load_bytes(weights + (s + i) * step_bytes + p * part_bytes));
@@ -69,7 +69,7 @@ QKV_INLINE void finish_rows(const Int8Product& p, const Int8Panel& panel, int64_
   const uint8_t* const next = panel.numbers + p.steps * step_bytes + 4 * quantized_width;
   add_steps<rows, true>(p.a.numbers + row * p.a.stride + first * step_depth, p.a.stride,
                         panel.numbers + first * step_bytes, p.steps - first,
-                        ahead_of_tile(next, p.steps, step_bytes, row, rows, p.rows), sums);
+                        ahead_of_tile(next, p.steps, 1, p.steps * step_bytes, row, rows, p.rows), sums);
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
     const vf scale = broadcast(p.a.scales[row + r]);
