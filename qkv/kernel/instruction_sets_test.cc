@@ -2,28 +2,18 @@
 // on x86-64, which rounds each product. script/test-aarch64 compares processors by the file that QKV_CHECKSUMS names.
 #include <array>
 #include <bit>
-#include <cstdlib>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "qkv/kernel/matmul.h"
 #include "qkv/kernel/row_test.h"
+#include "qkv/test_support/checksum.h"
 
 namespace qkv::kernel::instruction_sets_test {
 
 using Results = std::vector<float>;
 
 void append(Results& to, Row& row) { to.insert(to.end(), row.begin(), row.end()); }
-
-// Adds a line to the file that the environment names: what was computed, and a sum over its bits (FNV-1a).
-void write_checksum(const std::string& what, const Results& results) {
-  const char* const path = std::getenv("QKV_CHECKSUMS");
-  if (path == nullptr) return;
-  uint64_t sum = 14695981039346656037u;
-  for (const float x : results) sum = (sum ^ std::bit_cast<uint32_t>(x)) * 1099511628211u;
-  std::ofstream(path, std::ios::app) << fmt::format("{:016x} {} numbers of {}\n", sum, results.size(), what);
-}
 
 // compute(kernels) on every set, compared with the first one. Sanitizers change which products and sums a compiler
 // fuses: with them the kernels run, and nothing is compared.
@@ -41,7 +31,7 @@ void expect_same_on_every_set(const std::string& what, const std::function<Resul
           << what << ": result " << i << " is " << now[i] << " on " << k->isa << ", " << first[i] << " on "
           << first_isa;
   }
-  write_checksum(what, first);
+  test::write_checksum(what, first);
 }
 
 TEST(InstructionSets, RowsHaveTheSameBits) {

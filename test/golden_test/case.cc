@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qkv/base/error.h"
+#include "qkv/test_support/checksum.h"
 #include "qkv/test_support/tensors.h"
 
 namespace qkv::golden {
@@ -146,6 +147,10 @@ void Case::check(const std::string& name, const Tensor& got, double tolerance, b
   ASSERT_TRUE(got.defined()) << name << " was not computed";
   ASSERT_EQ(to_string(got.shape()), to_string(stored.shape())) << "shape of " << name;
   const std::vector<double> wanted = test::doubles(stored), values = test::doubles(got);
+  if (got.dtype() == DType::f32) {
+    const Tensor numbers = got.clone();
+    test::write_checksum(fmt::format("{} of {}.{}", name, group_, name_), numbers.span<float>());
+  }
   const double size = size_of(wanted);
   double error = 0;
   size_t at = 0;

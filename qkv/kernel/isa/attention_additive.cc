@@ -94,7 +94,7 @@ void score_panel(const float* eq, int64_t width, const float* ek, const Additive
         const vf x1 = q1 * k[0] + 1.0f, x2 = q2 * k[1] + 1.0f;
         // w1 / x1 + w2 / x2 by one division. Taken from w here, not from the sum of w at the end: the sums stay as small as
         // the scores, so they lose no digits where every tanh is small.
-        sum[j][n] += w - (w1 * x2 + w2 * x1) / (x1 * x2);
+        sum[j][n] += w - fused(w1, x2, w2 * x1) / (x1 * x2);
       }
     }
   }
@@ -168,9 +168,9 @@ void backward_keys(const float* eq, const float* ek, const float* ds, int64_t wi
   for (int j = 0; j < KEYS; ++j) {
     float* to = dk + j * dk_stride;
     if (features == lanes)
-      store(to, load(to) + scale * sum[j]);
+      store(to, fused(scale, sum[j], load(to)));
     else
-      store_part(to, load_part(to, features) + scale * sum[j], features);
+      store_part(to, fused(scale, sum[j], load_part(to, features)), features);
   }
 }
 

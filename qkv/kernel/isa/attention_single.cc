@@ -9,19 +9,6 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// a b + c, fused explicitly: a compiler may not fuse them after the loop of load_part_as_float().
-QKV_INLINE vf fused(vf a, vf b, vf c) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<vf>(
-      _mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
-#elif defined(__AVX2__)
-  return reinterpret_cast<vf>(
-      _mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
-#else
-  return a * b + c;
-#endif
-}
-
 // Processors prefetch within each page that is being read, so rows are read from several streams of a tile in turn;
 // and the same rows of the next tile are prefetched into the second-level cache.
 constexpr int tile_keys = 128;   // maximum

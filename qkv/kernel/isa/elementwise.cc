@@ -63,7 +63,8 @@ void adam(float* p, float* m, float* v, const float* g, int64_t n, const AdamSte
   const float correction2 = static_cast<float>(step.correction2), grad_scale = static_cast<float>(step.grad_scale);
   each(n, [&](auto at, int64_t i) {
     const vf grad = at(g + i) * grad_scale, before = at(p + i);
-    const vf first = at(m + i) * beta1 + grad * rest1, second = at(v + i) * beta2 + grad * grad * rest2;
+    const vf first = fused(at(m + i), broadcast(beta1), grad * rest1);
+    const vf second = fused(at(v + i), broadcast(beta2), grad * grad * rest2);
     at.put(m + i, first);
     at.put(v + i, second);
     // If both moments and eps are 0, p does not change.

@@ -48,7 +48,9 @@ float cross_entropy(const float* logits, int64_t n, int64_t target, float smooth
   const double log_z = log(total);
   if (dlogits) {
     const float factor = static_cast<float>(scale / total), shift = scale * smoothing / static_cast<float>(n);
-    each(n, [&](auto at, int64_t i) { at.put(dlogits + i, at(dlogits + i) * factor - shift); });
+    each(n, [&](auto at, int64_t i) {
+      at.put(dlogits + i, fused(at(dlogits + i), broadcast(factor), broadcast(-shift)));
+    });
     dlogits[target] -= scale * (1.0f - smoothing);
   }
   double loss = -(1.0 - smoothing) * (target_distance - log_z);
@@ -77,9 +79,11 @@ float symmetric_divergence(const float* x, const float* y, int64_t n, float scal
     const float p_factor = static_cast<float>(1.0 / p_sum), q_factor = static_cast<float>(1.0 / q_sum);
     const float p_shift = static_cast<float>(p_mean), q_shift = static_cast<float>(q_mean);
     each(n, [&](auto at, int64_t i) {
-      const vf a = p(at, i) * p_factor, b = q(at, i) * q_factor, d = difference(at, i);
-      at.put(dx + i, at(dx + i) + scale * (term(a, d - p_shift) + (a - b)));
-      at.put(dy + i, at(dy + i) + scale * (term(b, q_shift - d) + (b - a)));
+      // Rounded before they are subtracted, in which compilers would fuse one of them: of equal rows the difference is zero.
+      const vf a = fused(p(at, i), broadcast(p_factor), vf{}), b = fused(q(at, i), broadcast(q_factor), vf{});
+      const vf excess = a - b, d = difference(at, i);
+      at.put(dx + i, at(dx + i) + scale * (term(a, d - p_shift) + excess));
+      at.put(dy + i, at(dy + i) + scale * (term(b, q_shift - d) - excess));
     });
   }
   return static_cast<float>(p_mean - q_mean);

@@ -9,8 +9,7 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// A row that may be null. No branch may stand between a product and the sum that uses it: compilers would fuse the
-// two in whole vectors but not in the last one, or the other way round.
+// A row that may be null.
 template <class At>
 QKV_INLINE vf load_or(At at, const float* row, int64_t i, float otherwise) {
   return row ? at(row + i) : broadcast(otherwise);
@@ -31,7 +30,7 @@ void layer_norm(const float* x, const float* weight, const float* bias, int64_t 
   const float r = 1.0f / __builtin_sqrtf(variance + eps);
   each(n, [&](auto at, int64_t i) {
     const vf w = load_or(at, weight, i, 1.0f), b = load_or(at, bias, i, 0.0f);
-    at.put(y + i, (at(x + i) - middle) * r * w + b);
+    at.put(y + i, fused((at(x + i) - middle) * r, w, b));
   });
   if (mean) *mean = middle;
   if (rstd) *rstd = r;
@@ -47,12 +46,11 @@ void layer_norm_backward(const float* dy, const float* x, const float* weight, f
   const float g_mean = sum_over(n, [&](auto at, int64_t i) { return g_at(at, i); }) / width;
   const float gu_mean =
       sum_over(n, [&](auto at, int64_t i) { return g_at(at, i) * ((at(x + i) - mean) * rstd); }) / width;
-  // Sums of products and no differences, which not every instruction set fuses.
-  const float shift = -g_mean, slope = -gu_mean;
+  const vf shift = broadcast(-g_mean), slope = broadcast(-gu_mean);
   each(n, [&](auto at, int64_t i) {
-    const vf g = g_at(at, i), d = at(dy + i), u = (at(x + i) - mean) * rstd;
-    const vf gradient = (g + shift + u * slope) * rstd;
-    if (dweight_sum) at.put(dweight_sum + i, at(dweight_sum + i) + d * u);
+    const vf d = at(dy + i), u = (at(x + i) - mean) * rstd;
+    const vf gradient = fused(u, slope, fused(d, load_or(at, weight, i, 1.0f), shift)) * rstd;
+    if (dweight_sum) at.put(dweight_sum + i, fused(d, u, at(dweight_sum + i)));
     if (dbias_sum) at.put(dbias_sum + i, at(dbias_sum + i) + d);
     at.put(dx + i, gradient);
   });
@@ -74,11 +72,11 @@ void rms_norm_backward(const float* dy, const float* x, const float* weight, flo
   };
   const float gu_mean =
       sum_over(n, [&](auto at, int64_t i) { return g_at(at, i) * (at(x + i) * rstd); }) / static_cast<float>(n);
-  const float slope = -gu_mean;
+  const vf slope = broadcast(-gu_mean);
   each(n, [&](auto at, int64_t i) {
-    const vf g = g_at(at, i), d = at(dy + i), u = at(x + i) * rstd;
-    const vf gradient = (g + u * slope) * rstd;
-    if (dweight_sum) at.put(dweight_sum + i, at(dweight_sum + i) + d * u);
+    const vf d = at(dy + i), u = at(x + i) * rstd;
+    const vf gradient = fused(u, slope, g_at(at, i)) * rstd;
+    if (dweight_sum) at.put(dweight_sum + i, fused(d, u, at(dweight_sum + i)));
     at.put(dx + i, gradient);
   });
 }

@@ -42,19 +42,27 @@ QKV_INLINE vf load(const float* p) { return *reinterpret_cast<const vf_unaligned
 QKV_INLINE void store(float* p, vf v) { *reinterpret_cast<vf_unaligned*>(p) = v; }
 QKV_INLINE vf broadcast(float x) { return x - vf{}; }
 QKV_INLINE vi broadcast_i(int32_t x) { return x - vi{}; }
-// b where one of the two is NaN.
-#if defined(__AVX2__) && !defined(__AVX512F__)
-// GCC makes two instructions of a > b ? a : b where a is a constant.
+// b where one of the two is NaN: a > b ? a : b, of which compilers make two instructions where a is a constant.
 QKV_INLINE vf max(vf a, vf b) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(
+      _mm512_maskz_max_ps(0xffff, reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
+#elif defined(__AVX2__)
   return reinterpret_cast<vf>(_mm256_max_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
+#else
+  return a > b ? a : b;
+#endif
 }
 QKV_INLINE vf min(vf a, vf b) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(
+      _mm512_maskz_min_ps(0xffff, reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b)));
+#elif defined(__AVX2__)
   return reinterpret_cast<vf>(_mm256_min_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
-}
 #else
-QKV_INLINE vf max(vf a, vf b) { return a > b ? a : b; }
-QKV_INLINE vf min(vf a, vf b) { return a < b ? a : b; }
+  return a < b ? a : b;
 #endif
+}
 QKV_INLINE float max(float a, float b) { return a > b ? a : b; }
 QKV_INLINE vi bits_of(vf v) { return reinterpret_cast<vi>(v); }
 QKV_INLINE vf from_bits(vi v) { return reinterpret_cast<vf>(v); }
@@ -192,6 +200,23 @@ QKV_INLINE vf sqrt(vf v) {
 #else
   for (int i = 0; i < lanes; ++i) v[i] = __builtin_sqrtf(v[i]);
   return v;
+#endif
+}
+
+// a b + c, rounded once, and not on generic alone. Compilers fuse a product and a sum by themselves, but where a sum has two
+// products they choose either, and they do not fuse what load_part() reads.
+QKV_INLINE vf fused(vf a, vf b, vf c) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vf>(
+      _mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<vf>(
+      _mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+#elif defined(__aarch64__)
+  return reinterpret_cast<vf>(vfmaq_f32(reinterpret_cast<float32x4_t>(c), reinterpret_cast<float32x4_t>(a),
+                                        reinterpret_cast<float32x4_t>(b)));
+#else
+  return a * b + c;
 #endif
 }
 
