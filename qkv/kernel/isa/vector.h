@@ -203,8 +203,8 @@ QKV_INLINE vf sqrt(vf v) {
 #endif
 }
 
-// a b + c, rounded once, and not on generic alone. Compilers fuse a product and a sum by themselves, but where a sum has two
-// products they choose either, and they do not fuse what load_part() reads.
+// a b + c, rounded once (twice on generic). Compilers fuse a product and a sum by themselves, but of two products in a sum they
+// choose either, and they do not always fuse what load_part() reads.
 QKV_INLINE vf fused(vf a, vf b, vf c) {
 #if defined(__AVX512F__)
   return reinterpret_cast<vf>(
