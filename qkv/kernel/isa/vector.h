@@ -279,12 +279,12 @@ QKV_INLINE vf exp2_polynomial(vf f) {
   return p * f + 1.0f;
 }
 
-// 2^x for x in [-126, 127] or NaN: x = n + f with f in [-1/2, 1/2], 2^n by adding to the exponent of 2^f.
+// 2^x for x in [-126, 127] or NaN, any number for others: x = n + f with f in [-1/2, 1/2], 2^n by adding to the exponent of 2^f.
 QKV_INLINE vf exp2_in_range(vf x) {
   const vf magic = broadcast(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer in the low bits
   const vf shifted = x + magic, p = exp2_polynomial(x - (shifted - magic));
-  const vi n = bits_of(shifted) << 23;  // the low bits of the magic sum, as an exponent
-  return from_bits(bits_of(p) + n);
+  const vu n = reinterpret_cast<vu>(shifted) << 23;  // the low bits of the magic sum, as an exponent
+  return reinterpret_cast<vf>(reinterpret_cast<vu>(p) + n);
 }
 
 // 2^x. Below -126 the result is 2^-126, above 127 it is 2^127: callers set to zero what must be zero.
