@@ -105,8 +105,8 @@ QKV_INLINE vf minimum_of_group(const uint8_t* block, const BlockScales<layout>& 
   return scales.minimum[p] * factors<false>(block + layout.minimums_at() + g * quantized_width + p * lanes);
 }
 
-// Steps whose sums of pairs fit 16 bits, of numbers of this many bits and activations up to 127.
-constexpr int steps_of_pairs(int bits) { return 32767 / (2 * 127 * ((1 << bits) - 1)); }
+// Steps whose sums of pairs fit 16 bits, of numbers of this many bits and activations up to 127; used where adds_pairs.
+[[maybe_unused]] constexpr int steps_of_pairs(int bits) { return 32767 / (2 * 127 * ((1 << bits) - 1)); }
 
 // Adds the products of a group to sums.
 template <BlockLayout layout, int rows, class Numbers>
