@@ -140,6 +140,12 @@ double Case::error_of(const std::string& name, const std::vector<double>& values
   return test::largest_difference(values, wanted) / size_of(wanted);
 }
 
+void Case::write_checksum(const std::string& name, const Tensor& got) const {
+  if (got.dtype() != DType::f32) return;
+  const Tensor numbers = got.contiguous() ? got : got.clone();
+  test::write_checksum(fmt::format("{} of {}.{}", name, group_, name_), numbers.span<float>());
+}
+
 void Case::check(const std::string& name, const Tensor& got, double tolerance, bool gradient) {
   if (const auto own = tolerances_.find(name); own != tolerances_.end())
     tolerance = std::max(tolerance, own->second);
@@ -147,10 +153,7 @@ void Case::check(const std::string& name, const Tensor& got, double tolerance, b
   ASSERT_TRUE(got.defined()) << name << " was not computed";
   ASSERT_EQ(to_string(got.shape()), to_string(stored.shape())) << "shape of " << name;
   const std::vector<double> wanted = test::doubles(stored), values = test::doubles(got);
-  if (got.dtype() == DType::f32) {
-    const Tensor numbers = got.clone();
-    test::write_checksum(fmt::format("{} of {}.{}", name, group_, name_), numbers.span<float>());
-  }
+  write_checksum(name, got);
   const double size = size_of(wanted);
   double error = 0;
   size_t at = 0;
@@ -176,6 +179,7 @@ void Case::compare_each(const std::string& name, const Tensor& got) {
   const Tensor stored = tensor(name);
   ASSERT_EQ(to_string(got.shape()), to_string(stored.shape())) << "shape of " << name;
   const std::vector<double> wanted = test::doubles(stored), values = test::doubles(got);
+  write_checksum(name, got);
   double error = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const double e = difference(values[i], wanted[i]) / (wanted[i] == 0 ? 1 : std::abs(wanted[i]));

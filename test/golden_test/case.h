@@ -81,6 +81,7 @@ class Case {
 
  private:
   std::string json_of(std::string_view argument) const;
+  void write_checksum(const std::string& name, const Tensor& got) const;
   void check(const std::string& name, const Tensor& got, double tolerance, bool gradient);
 
   SafetensorsFile file_;

@@ -24,9 +24,10 @@ QKV_INLINE Ahead ahead_of_tile(const void* from, int64_t steps, int lines, int64
   return {static_cast<const char*>(from) + begin, fetching, part / (fetching > 0 ? fetching : 1)};
 }
 
-// To the second-level cache: the lines of a step, at equal distances.
+// To the second-level cache: the lines of a step, at equal distances; nothing after the steps that fetch.
 template <int lines = 1>
 QKV_INLINE void fetch(const Ahead& ahead, int64_t step) {
+  if (step >= ahead.steps) return;
 #pragma GCC unroll 8
   for (int i = 0; i < lines; ++i)
     __builtin_prefetch(ahead.part + step * ahead.bytes_of_step + ahead.bytes_of_step * i / lines, 0, 2);

@@ -191,7 +191,7 @@ void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
   for (int64_t b = 0, g = 0; b < p.blocks; ++b, block += layout.bytes()) {
     const BlockScales<layout> scales = scales_of_block<layout>(block);
     for (int u = 0; u < units; ++u) {
-      if (g / groups < ahead.steps) fetch<unit_lines<layout>>(ahead, g / groups);
+      fetch<unit_lines<layout>>(ahead, g / groups);
 #pragma GCC unroll 2
       for (int i = 0; i < groups; ++i, ++g) {
         const int64_t group = int64_t{u} * groups + i;
@@ -224,7 +224,7 @@ void chunk_tile(const ChunkProduct& p, int64_t row) {
   const Ahead ahead =
       ahead_of_tile(p.next, p.blocks * layout.groups(), lines, p.blocks * layout.bytes(), row, rows, p.rows);
   for (int64_t g = 0; g < p.blocks * layout.groups(); ++g) {
-    if (g < ahead.steps) fetch<lines>(ahead, g);
+    fetch<lines>(ahead, g);
     const uint8_t* const numbers = p.chunk.numbers + g * layout.group * quantized_width;
     const float *const scales = p.chunk.scales + g * quantized_width, *const minimums =
                                                                           p.chunk.minimums + g * quantized_width;

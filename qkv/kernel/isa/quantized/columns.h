@@ -26,17 +26,10 @@ QKV_INLINE int32_t four_bytes(const int8_t* a) {
 QKV_INLINE vi load_i(const int32_t* p) { return *reinterpret_cast<const vi_unaligned*>(p); }
 QKV_INLINE vb load_bytes(const uint8_t* p) { return *reinterpret_cast<const vb_unaligned*>(p); }
 
-// a * b + c, rounded once, on every instruction set.
+// a b + c, rounded once, on generic too.
 QKV_INLINE vf fused_multiply_add(vf a, vf b, vf c) {
-#if defined(__AVX512F__)
-  return reinterpret_cast<vf>(
-      _mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
-#elif defined(__FMA__)
-  return reinterpret_cast<vf>(
-      _mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
-#elif defined(__aarch64__)
-  return reinterpret_cast<vf>(vfmaq_f32(reinterpret_cast<float32x4_t>(c), reinterpret_cast<float32x4_t>(a),
-                                        reinterpret_cast<float32x4_t>(b)));
+#if defined(__FMA__) || defined(__aarch64__)
+  return fused(a, b, c);
 #else
   for (int i = 0; i < lanes; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
   return c;

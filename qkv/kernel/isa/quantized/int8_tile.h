@@ -17,7 +17,7 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
   for (; s + chains <= count; s += chains) {
 #pragma GCC unroll 4
     for (int i = 0; i < chains; ++i) {
-      if (s + i < ahead.steps) fetch(ahead, s + i);
+      fetch(ahead, s + i);
 #pragma GCC unroll 4
       for (int p = 0; p < parts; ++p) {
         const auto w = weights_of_step<wide>(load_bytes(weights + (s + i) * step_bytes + p * part_bytes));
