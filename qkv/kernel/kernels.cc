@@ -9,6 +9,8 @@
 #include <unistd.h>
 #elif defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
 #endif
 
 #include <algorithm>
@@ -69,6 +71,12 @@ namespace neon_dotprod {
 QuantizedKernels quantized_kernels();
 }
 #endif
+#ifdef QKV_HAS_NEON_BF16
+namespace neon_bf16 {
+QuantizedKernels quantized_kernels();
+const Bf16Kernels& bf16_kernels();
+}  // namespace neon_bf16
+#endif
 
 namespace {
 
@@ -109,10 +117,23 @@ bool may_use_amx() { return false; }
 
 #if defined(__aarch64__) && defined(__linux__)
 bool has_dot_products() { return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0; }
+bool has_matrix_products() {  // of bytes and of bf16
+  constexpr unsigned long needed = 1ul << 13 | 1ul << 14;
+  return (getauxval(AT_HWCAP2) & needed) == needed;
+}
 #elif defined(__aarch64__) && defined(__APPLE__)
 bool has_dot_products() { return true; }  // of every one of them
+bool has_matrix_products() {
+  const auto has = [](const char* feature) {
+    int value = 0;
+    size_t size = sizeof(value);
+    return sysctlbyname(feature, &value, &size, nullptr, 0) == 0 && value != 0;
+  };
+  return has("hw.optional.arm.FEAT_I8MM") && has("hw.optional.arm.FEAT_BF16");
+}
 #elif defined(__aarch64__)
 bool has_dot_products() { return false; }
+bool has_matrix_products() { return false; }
 #endif
 
 #if defined(__x86_64__)
@@ -138,6 +159,7 @@ bool cpu_has(std::string_view isa) {
 #elif defined(__aarch64__)
   if (isa == "neon") return true;
   if (isa == "neon_dotprod") return has_dot_products();
+  if (isa == "neon_bf16") return has_dot_products() && has_matrix_products();
 #endif
   return false;
 }
@@ -162,6 +184,10 @@ std::span<const Kernels* const> all_kernels() {
 #ifdef QKV_HAS_NEON_DOTPROD
     static const Kernels neon_with_dotprod =
         extended(neon::table(), "neon_dotprod", neon_dotprod::quantized_kernels());
+#endif
+#ifdef QKV_HAS_NEON_BF16
+    static const Kernels neon_with_bf16 =
+        extended(neon::table(), "neon_bf16", neon_bf16::quantized_kernels(), &neon_bf16::bf16_kernels());
 #endif
     const std::vector<const Kernels*> compiled = {
 #ifdef QKV_HAS_GENERIC
@@ -190,6 +216,9 @@ std::span<const Kernels* const> all_kernels() {
 #endif
 #ifdef QKV_HAS_NEON_DOTPROD
         &neon_with_dotprod,
+#endif
+#ifdef QKV_HAS_NEON_BF16
+        &neon_with_bf16,
 #endif
     };
     std::vector<const Kernels*> out;

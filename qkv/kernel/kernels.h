@@ -9,10 +9,9 @@
 // Kernels of floats give the same bits on avx2 and all sets after it: sums across lanes are made of partial sums whose
 // number does not depend on the SIMD width (isa/rows.h), and nothing uses an instruction that only estimates. generic
 // has no fused multiply-add on x86-64, so its results differ in the last bits. So do products of bf16: the order of
-// their sums is that of the instructions of avx512_bf16 and of amx. Single queries read bf16 as floats, with the same
-// bits on avx2 and all sets after it. Products by quantised weights have the same bits everywhere, on generic too. On
-// aarch64 (neon, neon_dotprod) products, softmax and tiles of attention have the bits of avx2; gradients of norms,
-// additive scores and single queries may differ in the last one (script/test-aarch64).
+// their sums is that of the instructions of avx512_bf16, of amx and of neon_bf16. Single queries read bf16 as floats, with the same
+// bits on avx2 and all sets after it. Products by quantised weights have the same bits everywhere, on generic too. The
+// sets of aarch64 have the bits of avx2 (script/test-aarch64).
 #pragma once
 
 #include <cstdint>
@@ -39,7 +38,7 @@ struct Kernels {
 
 // Of this kind of processor.
 #if defined(__aarch64__)
-inline constexpr std::string_view instruction_set_names[] = {"generic", "neon", "neon_dotprod"};
+inline constexpr std::string_view instruction_set_names[] = {"generic", "neon", "neon_dotprod", "neon_bf16"};
 #else
 inline constexpr std::string_view instruction_set_names[] = {"generic",     "avx2",        "avx2_vnni", "avx512",
                                                              "avx512_vnni", "avx512_bf16", "amx"};

@@ -16,7 +16,7 @@ namespace {
 enum class Update { overwrite, add, rescale };
 
 // Rows of a panel by vectors of columns: 32 registers hold 6 x 4 sums, 16 registers hold 6 x 2.
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__aarch64__)
 constexpr int max_vectors = 4;
 constexpr int panel_rows[max_vectors + 1] = {0, 14, 12, 8, 6};
 #else
@@ -94,7 +94,7 @@ Panel panel_of(int64_t rows) {
     panel<Unit, 6, NV, along_rows, update>,
     panel<Unit, (max_panel_rows >= 7 ? 7 : 1), NV, along_rows, update>,
     panel<Unit, (max_panel_rows >= 8 ? 8 : 1), NV, along_rows, update>,
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__aarch64__)
     panel<Unit, (max_panel_rows >= 9 ? 9 : 1), NV, along_rows, update>,
     panel<Unit, (max_panel_rows >= 10 ? 10 : 1), NV, along_rows, update>,
     panel<Unit, (max_panel_rows >= 11 ? 11 : 1), NV, along_rows, update>,
@@ -132,7 +132,7 @@ void all_columns(TileProduct t, const float* factor) {
     switch (vectors) {
       case 1: columns<Unit, 1, along_rows, update>(t, factor); break;
       case 2: columns<Unit, 2, along_rows, update>(t, factor); break;
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) || defined(__aarch64__)
       case 3: columns<Unit, 3, along_rows, update>(t, factor); break;
       case 4: columns<Unit, 4, along_rows, update>(t, factor); break;
 #endif

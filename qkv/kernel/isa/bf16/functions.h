@@ -1,5 +1,5 @@
-// The functions of this folder. An instruction set with products of bf16 is avx512 and these sources: pack.cc,
-// softmax.cc and either product_avx512.cc or product_amx.cc.
+// The functions of this folder. An instruction set with products of bf16 is avx512 or neon and these sources: pack.cc,
+// softmax.cc and one of product_avx512.cc, product_amx.cc and product_neon.cc.
 #pragma once
 
 #include "qkv/kernel/attention_kernels.h"

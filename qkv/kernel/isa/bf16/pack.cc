@@ -7,9 +7,6 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
 QKV_INLINE vs load_shorts(const uint16_t* p) { return *reinterpret_cast<const vs_unaligned*>(p); }
-QKV_INLINE vs load_shorts_part(const uint16_t* p, int n) {
-  return reinterpret_cast<vs>(_mm256_maskz_loadu_epi16(first_lanes(n), p));
-}
 QKV_INLINE vf zip(vs low, vs high) {
   return from_bits(__builtin_convertvector(low, vi) | (__builtin_convertvector(high, vi) << 16));
 }
@@ -46,7 +43,7 @@ void round(const float* in, int64_t n, uint16_t* out) {
   for (; i + lanes <= n; i += lanes) store_rounded(out + i, load(in + i));
   if (i < n) {
     const int left = static_cast<int>(n - i);
-    _mm256_mask_storeu_epi16(out + i, first_lanes(left), (__m256i)rounded(load_part(in + i, left)));
+    store_shorts_part(out + i, rounded(load_part(in + i, left)), left);
   }
 }
 

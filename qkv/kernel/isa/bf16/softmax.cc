@@ -9,16 +9,27 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
 // 2^x for x <= 0, zero below 2^-126, by a minimax polynomial of degree 3: a relative error of 7.5e-5, a twentieth
-// of that of rounding to bf16. x = n + f with f in [0, 1): scalef computes n from x.
-QKV_INLINE vf rough_exp2_or_zero(vf x) {
-  const __m512 y = reinterpret_cast<__m512>(x);
-  const __mmask16 normal = _mm512_cmp_ps_mask(y, _mm512_set1_ps(-126.0f), _CMP_NLT_UQ);  // NaN stays NaN
-  const vf f = reinterpret_cast<vf>(_mm512_maskz_reduce_ps(0xffff, y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+// of that of rounding to bf16. x = n + f with f in [0, 1).
+QKV_INLINE vf rough_exp2_polynomial(vf f) {
   vf p = broadcast(0.0780230066f);
   p = p * f + 0.226069391f;
   p = p * f + 0.695832847f;
-  p = p * f + 0.999925245f;
-  return reinterpret_cast<vf>(_mm512_maskz_scalef_ps(normal, reinterpret_cast<__m512>(p), y));
+  return p * f + 0.999925245f;
+}
+QKV_INLINE vf rough_exp2_or_zero(vf x) {
+#if defined(__AVX512F__)
+  const __m512 y = reinterpret_cast<__m512>(x);
+  const __mmask16 normal = _mm512_cmp_ps_mask(y, _mm512_set1_ps(-126.0f), _CMP_NLT_UQ);  // NaN stays NaN
+  const vf f = reinterpret_cast<vf>(_mm512_maskz_reduce_ps(0xffff, y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
+  // scalef computes n from x.
+  return reinterpret_cast<vf>(
+      _mm512_maskz_scalef_ps(normal, reinterpret_cast<__m512>(rough_exp2_polynomial(f)), y));
+#elif defined(__aarch64__)
+  const float32x4_t n = vrndmq_f32(reinterpret_cast<float32x4_t>(x));
+  const vf p = rough_exp2_polynomial(x - reinterpret_cast<vf>(n)), zero = {};
+  const vu exponent = reinterpret_cast<vu>(vcvtq_s32_f32(n)) << 23;
+  return x < -126.0f ? zero : reinterpret_cast<vf>(reinterpret_cast<vu>(p) + exponent);
+#endif
 }
 
 // The largest of each column of scores. Eight independent chains overlap.
@@ -37,10 +48,9 @@ QKV_INLINE vf largest(const float* s, int64_t keys, int64_t width) {
 }
 
 // Stores two rounded keys of a tile as two rows.
-QKV_INLINE void store_rows(uint16_t* rows, int64_t width, __m512i both) {
-  *reinterpret_cast<vs_unaligned*>(rows) = reinterpret_cast<vs>(__builtin_shufflevector(both, both, 0, 1, 2, 3));
-  *reinterpret_cast<vs_unaligned*>(rows + width) =
-      reinterpret_cast<vs>(__builtin_shufflevector(both, both, 4, 5, 6, 7));
+QKV_INLINE void store_rows(uint16_t* rows, int64_t width, two_vs both) {
+  store_shorts(rows, lower(both));
+  store_shorts(rows + width, upper(both));
 }
 
 }  // namespace
@@ -103,7 +113,7 @@ void softmax_backward_to_bf16(const float* weights, const float* grad, int64_t k
     };
     int64_t j = 0;
     for (; j + 1 < keys; j += 2) {
-      const __m512i both = rounded_both(gradient(j), gradient(j + 1));
+      const two_vs both = rounded_both(gradient(j), gradient(j + 1));
       store_rows(rows + j * width + i, width, both);
       store(columns + j / 2 * width + i, side_by_side(both));
     }

@@ -4,6 +4,7 @@
 // chain of multiply-adds of the element.
 #include "qkv/kernel/isa/ahead.h"
 #include "qkv/kernel/isa/quantized/functions.h"
+#include "qkv/kernel/isa/quantized/row_pairs.h"
 #include "qkv/kernel/isa/quantized/tiles.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
@@ -133,6 +134,15 @@ QKV_INLINE void add_steps_of_group(const int8_t* x, int64_t stride, Numbers numb
 #pragma GCC unroll 4
         for (int p = 0; p < parts; ++p) sums[r][p] = widen_and_add(sums[r][p], pairs[r][p]);
     }
+  } else if constexpr (multiplies_row_pairs && rows % 2 == 0) {
+    RowPairs<rows> pairs;
+    for (int s = 0; s < steps; s += 2) {
+      const auto of_step = [&](int i, int p) __attribute__((always_inline)) {
+        return weights_of_step<layout.is_wide()>(numbers(s + i, p));
+      };
+      add_two_steps(x + s * step_depth, stride, of_step, pairs);
+    }
+    add_row_pairs(pairs, sums);
   } else {
 #pragma GCC unroll unrolled_steps
     for (int s = 0; s < steps; ++s)

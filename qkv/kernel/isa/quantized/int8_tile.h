@@ -2,6 +2,7 @@
 #pragma once
 
 #include "qkv/kernel/isa/ahead.h"
+#include "qkv/kernel/isa/quantized/row_pairs.h"
 #include "qkv/kernel/isa/quantized/tiles.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
@@ -14,6 +15,18 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
   constexpr int chains = rows == 1 ? 4 : rows == 2 ? 2 : 1;
   vi chain[chains][rows][parts] = {};
   int64_t s = 0;
+  if constexpr (multiplies_row_pairs && rows % 2 == 0) {
+    RowPairs<rows> pairs;
+    for (; s + 2 <= count; s += 2) {
+      fetch(ahead, s);
+      fetch(ahead, s + 1);
+      const auto of_step = [&](int i, int p) __attribute__((always_inline)) {
+        return weights_of_step<wide>(load_bytes(weights + (s + i) * step_bytes + p * part_bytes));
+      };
+      add_two_steps(a + s * step_depth, a_stride, of_step, pairs);
+    }
+    add_row_pairs(pairs, sums);
+  }
   for (; s + chains <= count; s += chains) {
 #pragma GCC unroll 4
     for (int i = 0; i < chains; ++i) {

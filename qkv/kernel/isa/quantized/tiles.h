@@ -6,7 +6,13 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 // Rows that are computed at a time: their sums fit the registers.
-constexpr int max_rows = lanes == 16 ? 8 : 4 / parts * 2;
+#if defined(__AVX512F__)
+constexpr int max_rows = 8;
+#elif defined(__AVX2__) || defined(__aarch64__)
+constexpr int max_rows = 4;
+#else
+constexpr int max_rows = 2;
+#endif
 
 // Row r of the result from its 16 sums.
 QKV_INLINE void write_row(const QuantizedResult& out, int64_t r, vf (&y)[parts]) {
