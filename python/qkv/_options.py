@@ -100,7 +100,7 @@ class GenerateTextOptions(TypedDict, total=False):
     lookup                propose up to N tokens at a step: those that followed the last ones earlier in the
                           prompt or the answer. They are read together, so that an answer that repeats much of
                           them takes fewer steps; it is the same answer. 0: none [0]
-    draft_tokens          tokens that a draft model proposes at a step [4]
+    draft_tokens          the most tokens that a draft model proposes at a step [4]
     batch_tokens          batch size in tokens times beam [8192]
     max_input_tokens      longer lines are cut and reported; 0: the limit of the model, or 4096 if it has none
                           [0]

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/decode/proposal_length.h"
 #include "qkv/decode/speculation.h"
 #include "qkv/decode/top_tokens.h"
 #include "qkv/model/causal.h"
@@ -19,10 +20,14 @@ class DraftProposer final : public Proposer {
   std::vector<Ids> propose(std::span<const Row> rows) override {
     std::vector<Ids> out(rows.size());
     const std::vector<size_t> places = take(rows);  // of the rows of decoding_ in `rows`
-    if (places.empty()) return out;
+    std::vector<int64_t> wanted;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Row& row = rows[places[i]];
+      wanted.push_back(std::min(read_[i].length.next(row.tokens), row.limit));
+    }
+    const int64_t steps = wanted.empty() ? 0 : std::ranges::max(wanted);
+    if (steps <= 0) return out;
     std::vector<Ids> next = unread(rows, places);
-    int64_t steps = 0;
-    for (const size_t place : places) steps = std::max(steps, std::min(limit_, rows[place].limit));
     for (int64_t step = 0; step < steps; ++step) {
       Pass pass;
       const TopTokens top = top_tokens(decoding_->extend(next, pass), 1, {.eos = -1});
@@ -31,9 +36,11 @@ class DraftProposer final : public Proposer {
         const std::span<const TokenChoice> best = top.row(static_cast<int64_t>(i));
         require(!best.empty(), "draft_proposer", "all tokens are forbidden after {}", read_[i].tokens.size());
         next[i] = {best.front().id};
-        if (step < rows[places[i]].limit) out[places[i]].push_back(next[i].front());
+        if (step < wanted[i]) out[places[i]].push_back(next[i].front());
       }
     }
+    for (size_t i = 0; i < places.size(); ++i)
+      read_[i].length.proposed(rows[places[i]].tokens.size(), out[places[i]]);
     return out;
   }
 
@@ -41,6 +48,7 @@ class DraftProposer final : public Proposer {
   struct Read {
     size_t number;  // of the row
     Ids tokens;
+    ProposalLength length;
   };
 
   // Whether the model can read the tokens of the row, and what it proposes but the last one.
@@ -75,7 +83,7 @@ class DraftProposer final : public Proposer {
       next_number_ = rows[place].number + 1;
       if (!fits(rows[place])) continue;
       places.push_back(place);
-      read_.push_back({rows[place].number, {}});
+      read_.push_back({rows[place].number, {}, ProposalLength(limit_)});
     }
     if (places.size() == before) return;
     std::unique_ptr<Decoding> joined = model_->start(std::ssize(places) - static_cast<int64_t>(before));

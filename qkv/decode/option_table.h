@@ -105,7 +105,8 @@ void visit_speculation(Options& o, Visitor&& visitor) {
               "is the same answer. 0: none",
               proposed, "Speculation"},
       o.lookup);
-  visitor(Setting{"draft-tokens", "N", "tokens that a draft model proposes at a step", up_to_100, "Speculation"},
+  visitor(Setting{"draft-tokens", "N", "the most tokens that a draft model proposes at a step", up_to_100,
+                  "Speculation"},
           o.draft_tokens);
 }
 

@@ -43,7 +43,8 @@ class Proposer {
   virtual std::vector<std::vector<int32_t>> propose(std::span<const Row> rows) = 0;
 };
 
-// At most `limit` tokens at a step. The draft model must have the tokens of the other one; it may have more ids or fewer.
+// At most `limit` tokens at a step; a draft model proposes fewer where they are not right (proposal_length.h). It must have the
+// tokens of the other one; it may have more ids or fewer.
 // Errors: UsageError for numbers below 1.
 std::shared_ptr<Proposer> lookup_proposer(int64_t limit);
 std::shared_ptr<Proposer> draft_proposer(std::shared_ptr<const CausalTransformer> model, int64_t limit);

@@ -7,6 +7,7 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/decode/generate.h"
+#include "qkv/decode/proposal_length.h"
 #include "qkv/model/causal.h"
 #include "qkv/test_support/tensors.h"
 
@@ -213,7 +214,7 @@ TEST(DraftProposer, AnotherModelChangesNothing) {
     const auto draft = std::make_shared<const CausalTransformer>(model_of(variant.change, 2));
     const auto found = run(model, options, draft_proposer(draft, 3));
     expect_same(found, plain, variant.name);
-    EXPECT_GT(sum(found).proposed, 30) << variant.name;
+    EXPECT_GT(sum(found).proposed, 10) << variant.name;
   }
 }
 
@@ -229,6 +230,40 @@ TEST(DraftProposer, StopsAtItsPositionLimitAndAtUnknownTokens) {
     const auto other = std::make_shared<const CausalTransformer>(c, 5);
     expect_same(run(model, options, draft_proposer(other, 3)), plain, fmt::format("{} ids", ids));
   }
+}
+
+// The numbers of tokens that are proposed while an answer has `tokens` tokens, of which `is_right` says whether they were right.
+std::vector<int64_t> proposal_lengths(int64_t tokens, bool (*is_right)(int64_t)) {
+  ProposalLength length(4);
+  std::vector<int64_t> out;
+  for (Ids answer = {1}; std::ssize(answer) < tokens;) {
+    const int64_t count = length.next(answer);
+    out.push_back(count);
+    Ids proposed;
+    for (int64_t i = 0; i < count; ++i) proposed.push_back(is_right(std::ssize(answer) + i) ? 1 : 2);
+    length.proposed(answer.size(), proposed);
+    const auto right = std::ranges::find(proposed, 2) - proposed.begin();
+    answer.insert(answer.end(), static_cast<size_t>(right) + 1, 1);
+  }
+  return out;
+}
+
+TEST(ProposalLength, IsOneMoreThanWereRightOrTwiceAsMany) {
+  EXPECT_EQ(proposal_lengths(16, [](int64_t) { return true; }), (std::vector<int64_t>{4, 4, 4}));
+  EXPECT_EQ(proposal_lengths(9, [](int64_t at) { return at % 3 != 0; }), (std::vector<int64_t>{4, 3, 3}));
+  EXPECT_EQ(proposal_lengths(26, [](int64_t at) { return at != 1; }), (std::vector<int64_t>{4, 1, 2, 4, 4, 4, 4}));
+}
+
+TEST(ProposalLength, WaitsTwiceAsLongAfterEveryWrongProposal) {
+  const auto lengths = proposal_lengths(300, [](int64_t) { return false; });
+  EXPECT_EQ(std::vector(lengths.begin(), lengths.begin() + 12),
+            (std::vector<int64_t>{4, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1}));
+  EXPECT_LE(std::ranges::count_if(lengths, [](int64_t count) { return count > 0; }), 24);
+}
+
+TEST(ProposalLength, ARightTokenEndsTheWaits) {
+  const auto lengths = proposal_lengths(60, [](int64_t at) { return at >= 20; });
+  EXPECT_EQ(std::vector(lengths.end() - 4, lengths.end()), (std::vector<int64_t>{4, 4, 4, 4}));
 }
 
 TEST(Proposers, RefuseToProposeNothing) {
