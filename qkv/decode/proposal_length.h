@@ -36,24 +36,20 @@ class ProposalLength {
   }
 
  private:
-  static constexpr int64_t longest_wait = 16;
+  static constexpr int64_t longest_wait_log2 = 4;
 
   void learn(std::span<const int32_t> tokens) {
     if (proposed_.empty()) return;
     const auto right = std::ranges::mismatch(proposed_, tokens.subspan(length_)).in1 - proposed_.begin();
     wanted_ = std::min<int64_t>(limit_, right == std::ssize(proposed_) ? 2 * right : right + 1);
     proposed_.clear();
-    if (right > 0) {
-      misses_ = next_wait_ = 0;
-      return;
-    }
-    if (++misses_ < 2) return;
-    next_wait_ = next_wait_ == 0 ? 1 : std::min(longest_wait, 2 * next_wait_);
-    waits_ = next_wait_;
+    misses_ = right > 0 ? 0 : misses_ + 1;
+    waits_ = misses_ < 2 ? 0 : int64_t{1} << std::min<int64_t>(misses_ - 2, longest_wait_log2);
   }
 
   int64_t limit_, wanted_;
-  int64_t misses_ = 0, next_wait_ = 0, waits_ = 0;
+  int64_t misses_ = 0;  // proposals without a right token since the last one with one
+  int64_t waits_ = 0;   // proposals to leave out
   size_t length_ = 0;
   std::vector<int32_t> proposed_;
 };

@@ -16,8 +16,8 @@ struct TileRegisters {
   float tile[8][square][square];
 };
 QKV_INLINE TileRegisters& tile_registers() {
-  static thread_local TileRegisters registers;
-  return registers;
+  static thread_local TileRegisters tiles;
+  return tiles;
 }
 QKV_INLINE void configure_tiles() {}
 QKV_INLINE void release_tiles() {}

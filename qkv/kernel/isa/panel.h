@@ -7,11 +7,7 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
 constexpr int tile_rows = 6;
-#if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int tile_vectors = 4;
-#else
-constexpr int tile_vectors = 2;
-#endif
+constexpr int tile_vectors = registers == 32 ? 4 : 2;
 constexpr int panel_width = tile_vectors * lanes;
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

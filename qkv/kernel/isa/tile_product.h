@@ -8,22 +8,15 @@
 
 #include "qkv/kernel/attention_kernels.h"
 #include "qkv/kernel/isa/ahead.h"
+#include "qkv/kernel/isa/tile_update.h"
 #include "qkv/kernel/isa/vector.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-enum class Update { overwrite, add, rescale };
-
 // Rows of a panel by vectors of columns: 32 registers hold 6 x 4 sums, 16 registers hold 6 x 2.
-#if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int max_vectors = 4;
-constexpr int panel_rows[max_vectors + 1] = {0, 14, 12, 8, 6};
-#else
-constexpr int max_vectors = 2;
-constexpr int panel_rows[max_vectors + 1] = {0, 8, 6};
-#endif
-constexpr int max_rows = panel_rows[1];
+constexpr int max_vectors = registers == 32 ? 4 : 2;
+constexpr int panel_rows[] = {0, registers == 32 ? 14 : 8, registers == 32 ? 12 : 6, 8, 6};
 
 constexpr int fetched_lines(int64_t rows) { return rows <= panel_rows[max_vectors] / 2 ? 1 : 2; }
 
@@ -85,23 +78,21 @@ using Panel = void (*)(const TileProduct&, const float*, Ahead);
 template <class Unit, int NV, bool along_rows, Update update>
 Panel panel_of(int64_t rows) {
   constexpr int max_panel_rows = panel_rows[NV];
-  static constexpr Panel table[max_rows] = {
-    panel<Unit, 1, NV, along_rows, update>,
-    panel<Unit, 2, NV, along_rows, update>,
-    panel<Unit, 3, NV, along_rows, update>,
-    panel<Unit, 4, NV, along_rows, update>,
-    panel<Unit, 5, NV, along_rows, update>,
-    panel<Unit, 6, NV, along_rows, update>,
-    panel<Unit, (max_panel_rows >= 7 ? 7 : 1), NV, along_rows, update>,
-    panel<Unit, (max_panel_rows >= 8 ? 8 : 1), NV, along_rows, update>,
-#if defined(__AVX512F__) || defined(__aarch64__)
-    panel<Unit, (max_panel_rows >= 9 ? 9 : 1), NV, along_rows, update>,
-    panel<Unit, (max_panel_rows >= 10 ? 10 : 1), NV, along_rows, update>,
-    panel<Unit, (max_panel_rows >= 11 ? 11 : 1), NV, along_rows, update>,
-    panel<Unit, (max_panel_rows >= 12 ? 12 : 1), NV, along_rows, update>,
-    panel<Unit, (max_panel_rows >= 13 ? 13 : 1), NV, along_rows, update>,
-    panel<Unit, (max_panel_rows >= 14 ? 14 : 1), NV, along_rows, update>,
-#endif
+  static constexpr Panel table[] = {
+      panel<Unit, 1, NV, along_rows, update>,
+      panel<Unit, 2, NV, along_rows, update>,
+      panel<Unit, 3, NV, along_rows, update>,
+      panel<Unit, 4, NV, along_rows, update>,
+      panel<Unit, 5, NV, along_rows, update>,
+      panel<Unit, 6, NV, along_rows, update>,
+      panel<Unit, (max_panel_rows >= 7 ? 7 : 1), NV, along_rows, update>,
+      panel<Unit, (max_panel_rows >= 8 ? 8 : 1), NV, along_rows, update>,
+      panel<Unit, (max_panel_rows >= 9 ? 9 : 1), NV, along_rows, update>,
+      panel<Unit, (max_panel_rows >= 10 ? 10 : 1), NV, along_rows, update>,
+      panel<Unit, (max_panel_rows >= 11 ? 11 : 1), NV, along_rows, update>,
+      panel<Unit, (max_panel_rows >= 12 ? 12 : 1), NV, along_rows, update>,
+      panel<Unit, (max_panel_rows >= 13 ? 13 : 1), NV, along_rows, update>,
+      panel<Unit, (max_panel_rows >= 14 ? 14 : 1), NV, along_rows, update>,
   };
   return table[rows - 1];
 }
@@ -132,10 +123,12 @@ void all_columns(TileProduct t, const float* factor) {
     switch (vectors) {
       case 1: columns<Unit, 1, along_rows, update>(t, factor); break;
       case 2: columns<Unit, 2, along_rows, update>(t, factor); break;
-#if defined(__AVX512F__) || defined(__aarch64__)
-      case 3: columns<Unit, 3, along_rows, update>(t, factor); break;
-      case 4: columns<Unit, 4, along_rows, update>(t, factor); break;
-#endif
+      case 3:
+        if constexpr (max_vectors >= 3) columns<Unit, 3, along_rows, update>(t, factor);
+        break;
+      case 4:
+        if constexpr (max_vectors >= 4) columns<Unit, 4, along_rows, update>(t, factor);
+        break;
       default: break;
     }
     t.b += vectors * lanes;
@@ -155,9 +148,8 @@ void product(const TileProduct& t, const float* factor) {
 
 template <class Unit>
 constexpr TileProducts products_of() {
-  return {.overwrite = [](const TileProduct& t) { product<Unit, Update::overwrite>(t, nullptr); },
-          .add = [](const TileProduct& t) { product<Unit, Update::add>(t, nullptr); },
-          .rescale = [](const TileProduct& t, const float* factor) { product<Unit, Update::rescale>(t, factor); }};
+  return tile_products(
+      []<Update update>(const TileProduct& t, const float* factor) { product<Unit, update>(t, factor); });
 }
 
 }  // namespace

@@ -24,6 +24,12 @@ constexpr int lanes = 8;
 constexpr int lanes = 4;
 #endif
 
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int registers = 32;
+#else
+constexpr int registers = 16;
+#endif
+
 typedef float vf __attribute__((vector_size(lanes * 4)));
 typedef int32_t vi __attribute__((vector_size(lanes * 4)));
 typedef uint32_t vu __attribute__((vector_size(lanes * 4)));

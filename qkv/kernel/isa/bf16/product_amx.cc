@@ -3,11 +3,10 @@
 
 #include "qkv/kernel/isa/amx_tiles.h"
 #include "qkv/kernel/isa/bf16/functions.h"
+#include "qkv/kernel/isa/tile_update.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
-
-enum class Update { overwrite, add, rescale };
 
 constexpr int64_t max_depth = 256;  // units: 512 columns
 constexpr int64_t square_size = square * square;
@@ -154,9 +153,8 @@ void product(const TileProduct& t, const float* factor) {
 void begin_products() { configure_tiles(); }
 void end_products() { release_tiles(); }
 TileProducts bf16_products() {
-  return {.overwrite = [](const TileProduct& t) { product<Update::overwrite>(t, nullptr); },
-          .add = [](const TileProduct& t) { product<Update::add>(t, nullptr); },
-          .rescale = [](const TileProduct& t, const float* factor) { product<Update::rescale>(t, factor); }};
+  return tile_products(
+      []<Update update>(const TileProduct& t, const float* factor) { product<update>(t, factor); });
 }
 const bool columns_as_rows = true;
 

@@ -2,11 +2,10 @@
 // along the depth: a vector holds those of two rows of A, or of two columns of B, and the sum a square of two by two of C.
 
 #include "qkv/kernel/isa/bf16/functions.h"
+#include "qkv/kernel/isa/tile_update.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
-
-enum class Update { overwrite, add, rescale };
 
 // 8 rows by 8 columns: 32 registers hold their 16 sums and, of four units along the depth, the columns of B.
 constexpr int max_pairs = 4, max_vectors = 2;
@@ -133,9 +132,8 @@ void product(const TileProduct& t, const float* factor) {
 void begin_products() {}
 void end_products() {}
 TileProducts bf16_products() {
-  return {.overwrite = [](const TileProduct& t) { product<Update::overwrite>(t, nullptr); },
-          .add = [](const TileProduct& t) { product<Update::add>(t, nullptr); },
-          .rescale = [](const TileProduct& t, const float* factor) { product<Update::rescale>(t, factor); }};
+  return tile_products(
+      []<Update update>(const TileProduct& t, const float* factor) { product<update>(t, factor); });
 }
 const bool columns_as_rows = false;
 

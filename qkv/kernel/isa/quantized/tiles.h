@@ -5,14 +5,8 @@
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
-// Rows that are computed at a time: their sums fit the registers.
-#if defined(__AVX512F__)
-constexpr int max_rows = 8;
-#elif defined(__AVX2__) || defined(__aarch64__)
-constexpr int max_rows = 4;
-#else
-constexpr int max_rows = 2;
-#endif
+// Rows that are computed at a time: their sums fit half of the registers.
+constexpr int max_rows = registers / 2 / parts < 8 ? registers / 2 / parts : 8;
 
 // Row r of the result from its 16 sums.
 QKV_INLINE void write_row(const QuantizedResult& out, int64_t r, vf (&y)[parts]) {
