@@ -56,8 +56,9 @@ struct Bf16Kernels {
   // Rows of bf16 to VNNI layout: out (ceil(rows/2) x width) units; zero after the last row and column.
   void (*interleave)(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
                      int64_t width);
-  // The same from rows of floats (rows x width), rounded.
-  void (*interleave_rounded)(const float* in, int64_t rows, int64_t width, float* out);
+  // The same from rows of floats, rounded.
+  void (*interleave_rounded)(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
+                             int64_t width);
   // n floats rounded to bf16.
   void (*round)(const float* in, int64_t n, uint16_t* out);
 

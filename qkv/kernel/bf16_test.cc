@@ -122,21 +122,22 @@ TEST(Bf16Kernels, InterleavesRowsAndPadsWithZeros) {
 
 TEST(Bf16Kernels, RoundsToTheNearest) {
   if (sets().empty()) GTEST_SKIP() << "this CPU has no bf16 products";
-  const int64_t rows = 3, width = 32;
+  const int64_t rows = 19, columns = 27, stride = 32, width = 48;
   Random random(33, 0);
-  std::vector<float> in(static_cast<size_t>(rows * width));
+  std::vector<float> in(static_cast<size_t>(rows * stride));
   for (float& x : in) x = static_cast<float>(random.normal());
   for (const Set& set : sets()) {
-    std::vector<uint16_t> plain(in.size() + 8, 7), interleaved(static_cast<size_t>(4 * width));
-    set.bf16->round(in.data(), rows * width - 5, plain.data());
-    set.bf16->interleave_rounded(in.data(), rows, width, reinterpret_cast<float*>(interleaved.data()));
-    for (int64_t i = 0; i < rows * width - 5; ++i)
+    std::vector<uint16_t> plain(in.size() + 8, 7), interleaved(static_cast<size_t>((rows + 1) * width), 0xffff);
+    set.bf16->round(in.data(), rows * stride - 5, plain.data());
+    set.bf16->interleave_rounded(in.data(), stride, rows, columns, reinterpret_cast<float*>(interleaved.data()),
+                                 width);
+    for (int64_t i = 0; i < rows * stride - 5; ++i)
       EXPECT_EQ(plain[static_cast<size_t>(i)], bfloat16(in[static_cast<size_t>(i)]).bits);
-    EXPECT_EQ(plain[static_cast<size_t>(rows * width - 5)], 7);  // nothing is written past the end
-    for (int64_t r = 0; r < 4; ++r)
-      for (int64_t i = 0; i < width; ++i)
-        EXPECT_EQ(interleaved[static_cast<size_t>((r / 2 * width + i) * 2 + r % 2)],
-                  r < rows ? bfloat16(in[static_cast<size_t>(r * width + i)]).bits : 0);
+    EXPECT_EQ(plain[static_cast<size_t>(rows * stride - 5)], 7);  // nothing is written past the end
+    for (int64_t r = 0; r < rows + 1; ++r)
+      for (int64_t c = 0; c < width; ++c)
+        EXPECT_EQ(interleaved[static_cast<size_t>((r / 2 * width + c) * 2 + r % 2)],
+                  r < rows && c < columns ? bfloat16(in[static_cast<size_t>(r * stride + c)]).bits : 0);
   }
 }
 

@@ -38,6 +38,26 @@ TEST(Elementwise, SumsAndProductsEqualTheFormulas) {
   });
 }
 
+TEST(Elementwise, PositiveNumbersAreBitsBySixteen) {
+  for_every_isa([](const RowKernels& k, const std::string& isa) {
+    for (int64_t n : widths()) {
+      Row x = Row::normal(n, 1), y = Row::normal(n, 2), kept(n);
+      if (n > 2) x[0] = 0.0f, x[1] = -0.0f, x[2] = std::numeric_limits<float>::quiet_NaN();
+      std::vector<uint16_t> bits(static_cast<size_t>((n + 15) / 16) + 1, 0xabcd);
+      k.positive(x.data(), n, bits.data());
+      for (size_t word = 0; word + 1 < bits.size(); ++word)
+        for (int64_t bit = 0; bit < 16; ++bit) {
+          const int64_t i = static_cast<int64_t>(word) * 16 + bit;
+          EXPECT_EQ(bits[word] >> bit & 1, i < n && x[i] > 0) << isa << " " << n << " " << i;
+        }
+      EXPECT_EQ(bits.back(), 0xabcd) << isa;
+      k.where(bits.data(), y.data(), n, kept.data());
+      for (int64_t i = 0; i < n; ++i) EXPECT_EQ(kept[i], x[i] > 0 ? y[i] : 0.0f) << isa << " " << n << " " << i;
+      EXPECT_TRUE(kept.intact()) << isa;
+    }
+  });
+}
+
 TEST(Elementwise, BitsDoNotDependOnHowAnArrayIsCut) {
   for_every_isa([](const RowKernels& k, const std::string& isa) {
     const int64_t n = 300;

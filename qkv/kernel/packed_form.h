@@ -42,6 +42,8 @@ struct WorkItems {
   int64_t width = 0;              // columns of a panel: a divisor of block_columns
   double cost = 0;                // of an item: 1 is worth handing out to a thread
   int64_t groups() const { return ceil_div(panels, group); }
+  // Groups of at least this many panels, or of all.
+  void widen(int64_t group_panels);
   int64_t count() const { return pieces * groups(); }
 };
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
@@ -113,6 +114,12 @@ void multiply_together(Matrix a, std::span<const Product> products) {
 }
 
 }  // namespace
+
+void WorkItems::widen(int64_t group_panels) {
+  if (group_panels <= group) return;
+  const int64_t before = std::exchange(group, ceil_div(panels, panels / std::min(group_panels, panels)));
+  cost *= static_cast<double>(group) / static_cast<double>(before);
+}
 
 WorkItems PackedMatrix::Form::grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t min_work,
                                       int64_t together) const {

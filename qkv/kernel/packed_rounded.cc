@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t max_rows = 128;   // of a piece of a, which stays in the second-level cache
 constexpr int64_t max_depth = 256;  // units of two numbers: what the kernels of AMX take at a time
+constexpr int64_t items_of_thread = 2;
 
 uint16_t* shorts(Scratch& scratch, int64_t count) {
   return reinterpret_cast<uint16_t*>(scratch.floats(ceil_div(count, 2)));
@@ -45,7 +46,10 @@ class RoundedForm final : public PackedMatrix::Form {
   WeightFormat arithmetic() const override { return WeightFormat::bf16; }
   WorkItems work_items(int64_t a_rows, int64_t together) const override {
     const int64_t pieces = ceil_div(a_rows, max_rows), multiple = kernels().matmul.rows;
-    return grouped(a_rows, rounded_up(ceil_div(a_rows, pieces), multiple), width_, 100'000, together);
+    WorkItems items = grouped(a_rows, rounded_up(ceil_div(a_rows, pieces), multiple), width_, 100'000, together);
+    // Each item rounds its piece of a: no more of them than keep the threads busy.
+    items.widen(items.pieces * items.panels / (items_of_thread * threads()));
+    return items;
   }
 
   void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override;
@@ -75,11 +79,7 @@ class RoundedForm final : public PackedMatrix::Form {
   }
   void pack(const Matrix& b, float* panel) const {
     if (b.column_stride != 1) return pack_columns(b, panel);
-    const Bf16Kernels& k = *kernels().attention.bf16;
-    Scratch scratch;
-    uint16_t* const rounded = shorts(scratch, b.rows * width_);
-    for (int64_t r = 0; r < b.rows; ++r) k.round(b.data + r * b.row_stride, b.columns, rounded + r * width_);
-    k.interleave(rounded, width_, b.rows, b.columns, panel, width_);
+    kernels().attention.bf16->interleave_rounded(b.data, b.row_stride, b.rows, b.columns, panel, width_);
   }
 
   // A column of b is a row in memory, whose units lie side by side.
@@ -118,10 +118,8 @@ Factor rounded_rows(const Matrix& a, int64_t depth, Scratch& scratch) {
     return {units, depth, 1};
   }
   const int64_t width = rounded_up(a.rows, kernels().lanes);
-  uint16_t* const rounded = shorts(scratch, a.columns * width);
   float* const columns = scratch.floats(depth * width);
-  for (int64_t c = 0; c < a.columns; ++c) k.round(a.data + c * a.column_stride, a.rows, rounded + c * width);
-  k.interleave(rounded, width, a.columns, a.rows, columns, width);
+  k.interleave_rounded(a.data, a.column_stride, a.columns, a.rows, columns, width);
   if (!k.columns_as_rows) return {columns, 1, width};
   for (int64_t r = 0; r < a.rows; ++r)
     for (int64_t u = 0; u < depth; ++u) units[r * depth + u] = columns[u * width + r];

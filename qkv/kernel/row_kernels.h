@@ -60,6 +60,10 @@ struct RowKernels {
   Forward relu, gelu, gelu_tanh, silu, sigmoid, tanh;  // gelu is the exact one: x/2 (1 + erf(x / sqrt 2))
   Backward relu_backward, gelu_backward, gelu_tanh_backward, silu_backward, sigmoid_backward, tanh_backward;
 
+  // Which numbers are positive: bit i % 16 of bits[i / 16] is that of x_i; bits past n are 0. And x where the bit is 1, else 0.
+  void (*positive)(const float* x, int64_t n, uint16_t* bits);
+  void (*where)(const uint16_t* bits, const float* x, int64_t n, float* y);
+
   void (*add)(const float* a, const float* b, int64_t n, float* y);           // y = a + b
   void (*multiply)(const float* a, const float* b, int64_t n, float* y);      // y = a b
   void (*multiply_add)(const float* a, const float* b, int64_t n, float* y);  // y += a b

@@ -1,8 +1,14 @@
 #include "qkv/op/convert.h"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
+#include "qkv/test_support/tensors.h"
+
 namespace qkv::convert_test {
+
+using test::random_tensor, test::same_bits;
 
 TEST(Convert, RoundsToBf16AndConvertsTheGradientToFloats) {
   const Variable x(Tensor::full({2, 3}, 1.0f + 0x1p-9f), {.requires_grad = true});
@@ -18,6 +24,21 @@ TEST(Convert, KeepsTheOrderOfMemory) {
   const Tensor x = Tensor::full({2, 4, 3, 5}, 2.0f).transpose(1, 2), y = convert(x, DType::bf16);
   EXPECT_EQ(y.shape(), x.shape());
   for (int axis = 0; axis < 4; ++axis) EXPECT_EQ(y.stride(axis), x.stride(axis));
+}
+
+// By kernels where the order of memory is kept, else number by number: the same bits.
+TEST(Convert, HasTheBitsOfTheConversionOfEachNumber) {
+  Tensor numbers = random_tensor({3, 5, 7, 11}, 1);
+  numbers.data<float>()[0] = 0x1p-130f, numbers.data<float>()[1] = std::numeric_limits<float>::quiet_NaN();
+  numbers.data<float>()[2] = -std::numeric_limits<float>::infinity();
+  const Tensor row = numbers.slice(0, 1, 2);
+  for (const Tensor& x :
+       {numbers, numbers.transpose(1, 2), numbers.slice(2, 1, 4), row.transpose(0, 1), row.expand({4, 5, 7, 11})}) {
+    const Tensor y = convert(x, DType::bf16), back = convert(y, DType::f32),
+                 wanted = x.contiguous_copy().to(DType::bf16);
+    EXPECT_EQ(y.shape(), x.shape());
+    EXPECT_TRUE(same_bits(back.contiguous_copy(), wanted.to(DType::f32)));
+  }
 }
 
 TEST(Convert, GradientsOfBf16Accumulate) {

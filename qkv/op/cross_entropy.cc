@@ -83,6 +83,13 @@ struct TokenLoss {
   }
 };
 
+// Rows whose logits are computed at a time. About 8 MiB of them stay in a cache between the three products that use them. But
+// each piece reads and writes dw (V,C) once: C / 2 rows move as many bytes themselves, and so they are worth up to 64 MiB.
+int64_t rows_of_piece(int64_t V, int64_t C) {
+  const int64_t cached = (int64_t{8} << 20) / (V * int64_t{sizeof(float)}), most = 8 * cached;
+  return std::clamp<int64_t>(std::max(cached, std::min(C / 2, most)) / 64 * 64, 64, 1024);
+}
+
 }  // namespace
 
 CrossEntropy cross_entropy(const Variable& logits, const Tensor& targets, const CrossEntropyOptions& options) {
@@ -133,8 +140,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   const Tensor in = x.value().contiguous_copy(), target = targets.contiguous_copy();
   const int32_t* t = target.data<int32_t>();
 
-  // Logits of a piece: about 8 MiB, so that they stay in a cache between the three products that use them.
-  const int64_t piece = std::clamp<int64_t>((int64_t{2} << 20) / V / 64 * 64, 64, 1024);
+  const int64_t piece = rows_of_piece(V, C);
   Tensor x_piece = Tensor::empty({piece, C}), logits = Tensor::empty({piece, V}),
          dx_piece = Tensor::empty({piece, C});
   // With one pass, gradients are written over the logits.

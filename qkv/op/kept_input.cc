@@ -4,6 +4,7 @@
 
 #include "qkv/autograd/profile.h"
 #include "qkv/base/integers.h"
+#include "qkv/kernel/kernels.h"
 #include "qkv/kernel/packed_rounded.h"
 #include "qkv/op/product_work.h"
 #include "qkv/op/rows.h"
@@ -12,6 +13,8 @@ namespace qkv {
 namespace {
 
 bool rounds(const Weight& w) { return w.defined() && w.precision() == Precision::bf16; }
+
+constexpr int64_t numbers_of_word = 16;  // of PositiveNumbers; ranges begin at its multiples
 
 // A bfloat16 is its bits.
 const uint16_t* bits_of(const Tensor& x) { return reinterpret_cast<const uint16_t*>(x.data<bfloat16>()); }
@@ -42,18 +45,12 @@ void weight_gradient(const Weight& w, kernel::Matrix dy, const Tensor& kept, flo
   kernel::matmul(dy.transposed(), kernel::packed_rounded({bits_of(kept), dy.rows, K}), dw, K);
 }
 
-PositiveNumbers::PositiveNumbers(const Tensor& y) : bits_(Tensor::empty({ceil_div(y.numel(), 8)}, DType::u8)) {
-  const int64_t n = y.numel();
+PositiveNumbers::PositiveNumbers(const Tensor& y)
+    : bits_(Tensor::empty({ceil_div(y.numel(), numbers_of_word) * int64_t{sizeof(uint16_t)}}, DType::u8)) {
   const float* const numbers = y.data<float>();
-  auto* const bits = bits_.data<uint8_t>();
-  for_each_range(bits_.numel(), [&](int64_t begin, int64_t end) {
-    for (int64_t byte = begin; byte < end; ++byte) {
-      const float* const eight = numbers + 8 * byte;
-      const int count = static_cast<int>(std::min<int64_t>(8, n - 8 * byte));
-      unsigned sum = 0;
-      for (int i = 0; i < count; ++i) sum |= static_cast<unsigned>(eight[i] > 0) << i;
-      bits[byte] = static_cast<uint8_t>(sum);
-    }
+  auto* const words = reinterpret_cast<uint16_t*>(bits_.data<uint8_t>());
+  for_each_range(y.numel(), [&](int64_t begin, int64_t end) {
+    kernel::kernels().rows.positive(numbers + begin, end - begin, words + begin / numbers_of_word);
   });
 }
 
@@ -61,15 +58,11 @@ Tensor PositiveNumbers::relu_gradient(const Tensor& grad) const {
   const OpScope scope("relu", OpWork::moves(grad, 2));
   const Tensor dy = grad.contiguous_copy();
   Tensor dx = Tensor::empty(dy.shape());
-  const int64_t n = dy.numel();
   const float* const from = dy.data<float>();
-  const auto* const bits = bits_.data<uint8_t>();
+  const auto* const words = reinterpret_cast<const uint16_t*>(bits_.data<uint8_t>());
   float* const to = dx.data<float>();
-  for_each_range(bits_.numel(), [&](int64_t begin, int64_t end) {
-    for (int64_t byte = begin; byte < end; ++byte) {
-      const int count = static_cast<int>(std::min<int64_t>(8, n - 8 * byte));
-      for (int i = 0; i < count; ++i) to[8 * byte + i] = bits[byte] >> i & 1 ? from[8 * byte + i] : 0.0f;
-    }
+  for_each_range(dy.numel(), [&](int64_t begin, int64_t end) {
+    kernel::kernels().rows.where(words + begin / numbers_of_word, from + begin, end - begin, to + begin);
   });
   return dx;
 }

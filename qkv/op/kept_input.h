@@ -28,7 +28,7 @@ class PositiveNumbers {
   Tensor relu_gradient(const Tensor& grad) const;  // grad where y is positive, else zero
 
  private:
-  Tensor bits_;  // u8, eight numbers each
+  Tensor bits_;  // the bytes of words of 16 numbers each
 };
 
 }  // namespace qkv

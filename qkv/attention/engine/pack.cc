@@ -196,7 +196,8 @@ WeightOperand WeightPacker::pack(const Tile& tile, const float* weights) const {
   if (!is_bf16_)
     return {.tile = weights, .rows = weights, .row_stride = tile.width, .columns = weights, .depth = tile.keys};
   if (rows_) kernels().bf16->round(weights, tile.keys * tile.width, reinterpret_cast<uint16_t*>(rows_));
-  if (columns_) kernels().bf16->interleave_rounded(weights, tile.keys, tile.width, columns_);
+  if (columns_)
+    kernels().bf16->interleave_rounded(weights, tile.width, tile.keys, tile.width, columns_, tile.width);
   return packed(tile, weights);
 }
 

@@ -15,7 +15,7 @@ void Normalizer::step_to_bf16(const Tile& tile, float* s, float scale, kernel::R
                               float* columns) const {
   multiply(tile, s, scale);
   step(tile, s, running);
-  kernel::kernels().attention.bf16->interleave_rounded(s, tile.keys, tile.width, columns);
+  kernel::kernels().attention.bf16->interleave_rounded(s, tile.width, tile.keys, tile.width, columns, tile.width);
 }
 
 void Normalizer::weights_to_bf16(const Tile& tile, float* s, float scale, const float* maximum,
@@ -29,7 +29,8 @@ void Normalizer::backward_to_bf16(const Tile& tile, const float* weights, const 
                                   float* grad, uint16_t* rows, float* columns) const {
   backward(tile, weights, slope, delta, grad);
   kernel::kernels().attention.bf16->round(grad, tile.keys * tile.width, rows);
-  kernel::kernels().attention.bf16->interleave_rounded(grad, tile.keys, tile.width, columns);
+  kernel::kernels().attention.bf16->interleave_rounded(grad, tile.width, tile.keys, tile.width, columns,
+                                                       tile.width);
 }
 
 }  // namespace qkv

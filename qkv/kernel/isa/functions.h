@@ -43,6 +43,8 @@ void add_scaled(const float* x, float s, int64_t n, float* y);
 void add_rows(float* sum, const float* rows, int64_t count, int64_t row_stride, int64_t n);
 void embed(const float* table_row, float scale, const float* position_row, int64_t n, float* y);
 void adam(float* p, float* m, float* v, const float* g, int64_t n, const AdamStep& step);
+void positive(const float* x, int64_t n, uint16_t* bits);
+void where(const uint16_t* bits, const float* x, int64_t n, float* y);
 void widen(const uint16_t* x, int64_t n, float* to);
 void round_to_nearest(const float* x, int64_t n, uint16_t* to);
 void round_stochastically(const float* x, int64_t n, uint32_t key, uint16_t* to);

@@ -29,6 +29,8 @@ const Kernels& table() {
                .silu_backward = silu_backward,
                .sigmoid_backward = sigmoid_backward,
                .tanh_backward = tanh_backward,
+               .positive = positive,
+               .where = where,
                .add = add,
                .multiply = multiply,
                .multiply_add = multiply_add,

@@ -6,36 +6,48 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-QKV_INLINE vs load_shorts(const uint16_t* p) { return *reinterpret_cast<const vs_unaligned*>(p); }
+constexpr int64_t rows_ahead = 8;  // that are fetched: rows of a large matrix are far apart
+
+// Two rows make a row of units: the first is the lower half of each.
 QKV_INLINE vf zip(vs low, vs high) {
   return from_bits(__builtin_convertvector(low, vi) | (__builtin_convertvector(high, vi) << 16));
 }
+QKV_INLINE vf zip(vf low, vf high) { return side_by_side(rounded_both(low, high)); }
 
-void interleave(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width) {
-  const vs nothing = {};
+QKV_INLINE vf some(const float* p, int n) { return n == lanes ? load(p) : load_part(p, n); }
+QKV_INLINE vs some(const uint16_t* p, int n) {
+  return n == lanes ? *reinterpret_cast<const vs_unaligned*>(p) : load_shorts_part(p, n);
+}
+
+template <class Element>
+QKV_INLINE void interleave_rows(const Element* in, int64_t stride, int64_t rows, int64_t columns, float* out,
+                                int64_t width) {
+  const decltype(some(in, lanes)) nothing = {};
   for (int64_t r = 0; r < rows; r += 2) {
-    const uint16_t *low = in + r * in_stride, *high = low + in_stride;
-    const bool both = r + 1 < rows;
-    float* to = out + r / 2 * width;
+    const Element *const low = in + r * stride, *const high = low + stride;
+    const bool both = r + 1 < rows, fetches = r + rows_ahead + 1 < rows;
+    float* const to = out + r / 2 * width;
     int64_t c = 0;
-    for (; c + lanes <= columns; c += lanes)
-      store(to + c, zip(load_shorts(low + c), both ? load_shorts(high + c) : nothing));
+    for (; c + lanes <= columns; c += lanes) {
+      if (fetches)
+        __builtin_prefetch(low + rows_ahead * stride + c), __builtin_prefetch(high + rows_ahead * stride + c);
+      store(to + c, zip(some(low + c, lanes), both ? some(high + c, lanes) : nothing));
+    }
     if (c < columns) {
       const int n = static_cast<int>(columns - c);
-      store(to + c, zip(load_shorts_part(low + c, n), both ? load_shorts_part(high + c, n) : nothing));
+      store(to + c, zip(some(low + c, n), both ? some(high + c, n) : nothing));
       c += lanes;
     }
     for (; c < width; c += lanes) store(to + c, vf{});
   }
 }
 
-void interleave_rounded(const float* in, int64_t rows, int64_t width, float* out) {
-  for (int64_t r = 0; r < rows; r += 2) {
-    const float *low = in + r * width, *high = low + width;
-    for (int64_t i = 0; i < width; i += lanes)
-      store(out + r / 2 * width + i,
-            side_by_side(rounded_both(load(low + i), r + 1 < rows ? load(high + i) : vf{})));
-  }
+void interleave(const uint16_t* in, int64_t in_stride, int64_t rows, int64_t columns, float* out, int64_t width) {
+  interleave_rows(in, in_stride, rows, columns, out, width);
+}
+void interleave_rounded(const float* in, int64_t in_stride, int64_t rows, int64_t columns, float* out,
+                        int64_t width) {
+  interleave_rows(in, in_stride, rows, columns, out, width);
 }
 
 void round(const float* in, int64_t n, uint16_t* out) {
