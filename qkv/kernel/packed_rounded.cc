@@ -110,6 +110,10 @@ Factor rounded_rows(const Matrix& a, int64_t depth, Scratch& scratch) {
   const Bf16Kernels& k = *kernels().attention.bf16;
   float* const units = scratch.floats(a.rows * depth);
   if (a.column_stride == 1) {
+    if (a.row_stride == a.columns && a.columns == 2 * depth) {
+      k.round(a.data, a.rows * a.columns, reinterpret_cast<uint16_t*>(units));
+      return {units, depth, 1};
+    }
     for (int64_t r = 0; r < a.rows; ++r) {
       auto* const to = reinterpret_cast<uint16_t*>(units + r * depth);
       to[2 * depth - 1] = 0;

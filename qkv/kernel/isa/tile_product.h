@@ -100,18 +100,19 @@ Panel panel_of(int64_t rows) {
 template <class Unit, int NV, bool along_rows, Update update>
 void columns(TileProduct t, const float* factor) {
   const int64_t panels = (t.rows + panel_rows[NV] - 1) / panel_rows[NV];
-  const int64_t all = t.rows;
-  int64_t left = all;
-  for (int64_t p = panels; p > 0; --p) {
-    const int64_t rows = (left + p - 1) / p;
-    Ahead ahead;
-    if (Unit::fetches_next && NV == max_vectors && t.next)
-      ahead = ahead_of_tile(t.next, t.depth, fetched_lines(rows), t.depth * t.b_row_stride * int64_t{4}, all - left,
-                            rows, all);
+  if (panels == 0) return;
+  // Divisions take as long as a step or two of the loop over the depth: none is left for a panel.
+  const int64_t few = t.rows / panels, panels_of_more = t.rows - few * panels;
+  const int64_t bytes = t.depth * t.b_row_stride * int64_t{4};
+  const bool fetches = Unit::fetches_next && NV == max_vectors && t.next;
+  Ahead ahead = fetches ? ahead_of_tile(t.next, t.depth, fetched_lines(few), bytes, 0, 1, panels) : Ahead{};
+  const int64_t share = fetches ? bytes / panels : 0;
+  for (int64_t p = 0; p < panels; ++p) {
+    const int64_t rows = p < panels_of_more ? few + 1 : few;
     panel_of<Unit, NV, along_rows, update>(rows)(t, factor, ahead);
     t.a += rows * t.a_row_stride;
     t.c += rows * t.c_row_stride;
-    left -= rows;
+    if (fetches) ahead.part += share;
   }
 }
 
