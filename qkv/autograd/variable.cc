@@ -16,23 +16,35 @@ namespace {
 thread_local bool grad_enabled = true;
 std::atomic<uint64_t> next_sequence{1};
 
+// sum = a + b; all are contiguous, and a may be sum.
 template <class T>
-void add_to(Tensor& sum, const Tensor& x) {
-  const std::span<T> s = sum.span<T>();
-  const Tensor contiguous = x.contiguous_copy();
-  const std::span<const T> v = contiguous.span<T>();
-  parallel_ranges(static_cast<int64_t>(s.size()), 16384, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) s[i] = T(static_cast<float>(s[i]) + static_cast<float>(v[i]));
+void add(const Tensor& a, const Tensor& b, Tensor& sum) {
+  const T *const x = a.data<T>(), *const y = b.data<T>();
+  T* const z = sum.data<T>();
+  parallel_ranges(sum.numel(), 16384, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) z[i] = T(static_cast<float>(x[i]) + static_cast<float>(y[i]));
   });
 }
 
-void add_to(Tensor& sum, const Tensor& x) {
-  const OpScope scope("sum of gradients", OpWork::moves(x, 3));
+void add(const Tensor& a, const Tensor& b, Tensor& sum) {
+  const OpScope scope("sum of gradients", OpWork::moves(sum, 3));
+  const Tensor contiguous = b.contiguous_copy();
   if (sum.dtype() == DType::bf16)
-    add_to<bfloat16>(sum, x);
+    add<bfloat16>(a, contiguous, sum);
   else
-    add_to<float>(sum, x);
+    add<float>(a, contiguous, sum);
 }
+
+void add_to(Tensor& sum, const Tensor& x) { add(Tensor(sum), x, sum); }
+
+Tensor sum_of(const Tensor& a, const Tensor& b) {
+  Tensor sum = Tensor::empty(a.shape(), a.dtype());
+  add(a.contiguous_copy(), b, sum);
+  return sum;
+}
+
+// No other tensor has its memory, which may be written.
+bool is_alone(const Tensor& x) { return x.storage().use_count() == 1 && x.contiguous() && x.storage()->writable(); }
 
 Tensor copy_of(const Tensor& gradient) {
   const OpScope scope("copy of a gradient", OpWork::moves(gradient, 2));
@@ -61,9 +73,8 @@ struct Variable::Gradient {
   std::vector<std::shared_ptr<Gradient>> inputs = {};  // null: requires none
   Backward backward = {};                              // empty for a leaf
 
-  Tensor sum = {};         // of a leaf: the gradient so far; of an inner node: only while backward() runs
-  bool is_shared = false;  // another node may hold the tensor too: copy before adding
-  bool fresh = true;       // a leaf without a gradient
+  Tensor sum = {};    // of a leaf: the gradient so far; of an inner node: only while backward() runs
+  bool fresh = true;  // a leaf without a gradient
 
   explicit Gradient(const Tensor& value) : shape(value.shape()), dtype(value.dtype()) {}
   Gradient(const Gradient&) = delete;
@@ -90,19 +101,17 @@ struct Variable::Gradient {
             name_of(g.dtype()), g.shape(), name_of(dtype), shape);
     if (!backward) {  // leaf
       if (fresh) {    // the first gradient becomes the sum, copied only if it is shared
-        const bool alone = g.storage().use_count() == 1 && g.contiguous() && g.storage()->writable();
-        sum = alone ? std::move(g) : copy_of(g);
+        sum = is_alone(g) ? std::move(g) : copy_of(g);
         fresh = false;
       } else {
         add_to(sum, g);
       }
     } else if (!sum.defined()) {
       sum = g;
-      is_shared = true;
-    } else {
-      if (is_shared) sum = copy_of(sum);
-      is_shared = false;
+    } else if (is_alone(sum)) {
       add_to(sum, g);
+    } else {
+      sum = sum_of(sum, g);
     }
   }
 };
