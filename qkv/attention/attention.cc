@@ -72,7 +72,11 @@ Variable recorded(Prepared p, const ForwardResult& forward, const OpWork& work, 
   const Tensor out = convert(forward.out, type);
   if (!recording(p.inputs)) return out;
   const DType computed = p.call.q.dtype();
-  p.call.q = p.q, p.call.k = p.k, p.call.v = p.v;
+  // Numbers of the type that is computed stay those of the call, which the engine may have copied to align them.
+  const auto keep = [computed](Tensor& of_call, const Tensor& given) {
+    if (given.dtype() != computed) of_call = given;
+  };
+  keep(p.call.q, p.q), keep(p.call.k, p.k), keep(p.call.v, p.v);
   return record("attention", p.inputs, out,
                 [call = p.call, result = ForwardResult{out, forward.statistics}, work, computed](
                     const Tensor& dout, const std::vector<bool>&) {
