@@ -39,11 +39,17 @@ Prepared prepare_as(DType dtype, const Request& r) {
   const Score::Prepared prepared = r.options.score ? r.options.score->prepare(q, k) : Score::Prepared{q, k};
   std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, r.options);
   const bool with_backward = r.with_backward || recording(inputs);
-  const auto kept = [](const Variable& read, const Variable& converted, const Variable& given) {
-    return read.value().storage() == converted.value().storage() ? given.value() : read.value();
+  Prepared p = {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs), {}, {}, {}};
+  // Numbers that were not converted are those of the call, which may be copies: prepare() aligns bf16.
+  const auto kept = [&](const Tensor& of_call, const Variable& read, const Variable& converted,
+                        const Variable& given) {
+    const bool was_converted =
+        given.value().dtype() != dtype && read.value().storage() == converted.value().storage();
+    return was_converted ? given.value() : of_call;
   };
-  Prepared p = {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs), kept(prepared.q, q, r.q),
-                kept(prepared.k, k, r.k), r.v.value()};
+  p.q = kept(p.call.q, prepared.q, q, r.q);
+  p.k = kept(p.call.k, prepared.k, k, r.k);
+  p.v = kept(p.call.v, v, v, r.v);
   p.call.keeps_statistics = with_backward || r.weights != Weights::none;
   return p;
 }
@@ -72,11 +78,7 @@ Variable recorded(Prepared p, const ForwardResult& forward, const OpWork& work, 
   const Tensor out = convert(forward.out, type);
   if (!recording(p.inputs)) return out;
   const DType computed = p.call.q.dtype();
-  // Numbers of the type that is computed stay those of the call, which the engine may have copied to align them.
-  const auto keep = [computed](Tensor& of_call, const Tensor& given) {
-    if (given.dtype() != computed) of_call = given;
-  };
-  keep(p.call.q, p.q), keep(p.call.k, p.k), keep(p.call.v, p.v);
+  p.call.q = p.q, p.call.k = p.k, p.call.v = p.v;
   return record("attention", p.inputs, out,
                 [call = p.call, result = ForwardResult{out, forward.statistics}, work, computed](
                     const Tensor& dout, const std::vector<bool>&) {

@@ -42,8 +42,6 @@ struct WorkItems {
   int64_t width = 0;              // columns of a panel: a divisor of block_columns
   double cost = 0;                // of an item: 1 is worth handing out to a thread
   int64_t groups() const { return ceil_div(panels, group); }
-  // Groups of at least this many panels, or of all.
-  void widen(int64_t group_panels);
   int64_t count() const { return pieces * groups(); }
 };
 
@@ -72,8 +70,10 @@ class PackedMatrix::Form {
 
  protected:
   // Groups of panels for which an item has at least `min_work` multiply-adds, divided among products that run together;
-  // and if it is larger, of a sixteenth of all items.
-  WorkItems grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t min_work, int64_t together) const;
+  // and larger ones where there would be more than about `max_items`.
+  WorkItems grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t min_work, int64_t together,
+                    int64_t max_items = default_max_items) const;
+  static constexpr int64_t default_max_items = 16;
 
  private:
   WeightFormat format_;

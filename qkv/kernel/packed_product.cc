@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 #include "qkv/base/integers.h"
 #include "qkv/base/scratch.h"
@@ -115,19 +114,13 @@ void multiply_together(Matrix a, std::span<const Product> products) {
 
 }  // namespace
 
-void WorkItems::widen(int64_t group_panels) {
-  if (group_panels <= group) return;
-  const int64_t before = std::exchange(group, ceil_div(panels, panels / std::min(group_panels, panels)));
-  cost *= static_cast<double>(group) / static_cast<double>(before);
-}
-
 WorkItems PackedMatrix::Form::grouped(int64_t a_rows, int64_t rows, int64_t width, int64_t min_work,
-                                      int64_t together) const {
+                                      int64_t together, int64_t max_items) const {
   const int64_t pieces = ceil_div(a_rows, rows), panels = ceil_div(columns_, width);
   if (panels == 0) return {};
   const int64_t work_of_panel = std::min(rows, a_rows) * rows_ * width;
-  const int64_t min_panels =
-      std::clamp(std::max(pieces * panels / 16, ceil_div(min_work, work_of_panel * together)), int64_t{1}, panels);
+  const int64_t min_panels = std::clamp(
+      std::max(pieces * panels / max_items, ceil_div(min_work, work_of_panel * together)), int64_t{1}, panels);
   const int64_t group = ceil_div(panels, panels / min_panels);  // of about the same size
   return {.rows = rows,
           .pieces = pieces,

@@ -46,10 +46,9 @@ class RoundedForm final : public PackedMatrix::Form {
   WeightFormat arithmetic() const override { return WeightFormat::bf16; }
   WorkItems work_items(int64_t a_rows, int64_t together) const override {
     const int64_t pieces = ceil_div(a_rows, max_rows), multiple = kernels().matmul.rows;
-    WorkItems items = grouped(a_rows, rounded_up(ceil_div(a_rows, pieces), multiple), width_, 100'000, together);
     // Each item rounds its piece of a: no more of them than keep the threads busy.
-    items.widen(items.pieces * items.panels / (items_of_thread * threads()));
-    return items;
+    const int64_t max_items = std::min(default_max_items, items_of_thread * threads());
+    return grouped(a_rows, rounded_up(ceil_div(a_rows, pieces), multiple), width_, 100'000, together, max_items);
   }
 
   void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override;
@@ -110,10 +109,6 @@ Factor rounded_rows(const Matrix& a, int64_t depth, Scratch& scratch) {
   const Bf16Kernels& k = *kernels().attention.bf16;
   float* const units = scratch.floats(a.rows * depth);
   if (a.column_stride == 1) {
-    if (a.row_stride == a.columns && a.columns == 2 * depth) {
-      k.round(a.data, a.rows * a.columns, reinterpret_cast<uint16_t*>(units));
-      return {units, depth, 1};
-    }
     for (int64_t r = 0; r < a.rows; ++r) {
       auto* const to = reinterpret_cast<uint16_t*>(units + r * depth);
       to[2 * depth - 1] = 0;
@@ -254,10 +249,5 @@ PackedMatrix rounded_form(MatrixOf<Element> b) {
 PackedMatrix PackedMatrix::rounded(Matrix b) { return rounded_form(b); }
 
 PackedMatrix packed_rounded(Bf16Matrix b) { return rounded_form(b); }
-
-void round_to_bf16(const float* x, int64_t count, uint16_t* to) {
-  if (const Bf16Kernels* k = kernels().attention.bf16) return k->round(x, count, to);
-  kernels().rows.round_to_nearest(x, count, to);
-}
 
 }  // namespace qkv::kernel

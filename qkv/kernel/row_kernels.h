@@ -36,6 +36,9 @@ struct ExponentialSum {
   float sum;      // of exp(x - largest); 0 if all are -infinity
 };
 
+// What positive() and where() below hold of 16 numbers.
+inline constexpr int numbers_of_word = 16;
+
 struct RowKernels {
   // y = exp(x - max) / sum; returns log(sum exp(x)). Entries equal to -infinity get weight 0; a row of only such
   // entries is all zero and returns -infinity.
@@ -60,7 +63,7 @@ struct RowKernels {
   Forward relu, gelu, gelu_tanh, silu, sigmoid, tanh;  // gelu is the exact one: x/2 (1 + erf(x / sqrt 2))
   Backward relu_backward, gelu_backward, gelu_tanh_backward, silu_backward, sigmoid_backward, tanh_backward;
 
-  // Which numbers are positive: bit i % 16 of bits[i / 16] is that of x_i; bits past n are 0. And x where the bit is 1, else 0.
+  // Which numbers are positive, a word of 16 bits each: bit i % 16 of bits[i / 16] is that of x_i; bits past n are 0. And x where the bit is 1, else 0.
   void (*positive)(const float* x, int64_t n, uint16_t* bits);
   void (*where)(const uint16_t* bits, const float* x, int64_t n, float* y);
 

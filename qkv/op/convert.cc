@@ -37,6 +37,7 @@ Tensor convert(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   const bool by_kernels =
       (x.dtype() == DType::f32 && dtype == DType::bf16) || (x.dtype() == DType::bf16 && dtype == DType::f32);
+  if (!by_kernels && x.contiguous()) return x.to(dtype);
   Tensor y = empty_in_order_of(x, x.shape(), dtype);
   if (by_kernels && same_order(x, y))
     convert_in_order(x, y);

@@ -6,6 +6,7 @@
 #include "qkv/base/integers.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/packed_rounded.h"
+#include "qkv/op/convert.h"
 #include "qkv/op/product_work.h"
 #include "qkv/op/rows.h"
 
@@ -13,8 +14,6 @@ namespace qkv {
 namespace {
 
 bool rounds(const Weight& w) { return w.defined() && w.precision() == Precision::bf16; }
-
-constexpr int64_t numbers_of_word = 16;  // of PositiveNumbers; ranges begin at its multiples
 
 // A bfloat16 is its bits.
 const uint16_t* bits_of(const Tensor& x) { return reinterpret_cast<const uint16_t*>(x.data<bfloat16>()); }
@@ -25,15 +24,10 @@ Tensor kept_input(const Tensor& x, std::span<const WeightAndBias> layers) {
   constexpr int64_t variable_and_caller = 2;
   const bool all_round = std::ranges::all_of(
       layers, [](const WeightAndBias& layer) { return !layer.weight.defined() || rounds(layer.weight); });
-  if (x.dtype() == DType::bf16) return all_round ? x : x.to(DType::f32);
+  if (x.dtype() == DType::bf16) return all_round ? x : convert(x, DType::f32);
   if (!all_round || x.storage().use_count() > variable_and_caller) return x;
   const OpScope scope("linear: rounding of x", OpWork::moves(x, 1));
-  Tensor kept = Tensor::empty(x.shape(), DType::bf16);
-  const float* const from = x.data<float>();
-  auto* const to = reinterpret_cast<uint16_t*>(kept.data<bfloat16>());
-  for_each_range(x.numel(),
-                 [&](int64_t begin, int64_t end) { kernel::round_to_bf16(from + begin, end - begin, to + begin); });
-  return kept;
+  return convert(x, DType::bf16);
 }
 
 void weight_gradient(const Weight& w, kernel::Matrix dy, const Tensor& kept, float* dw) {
@@ -46,11 +40,11 @@ void weight_gradient(const Weight& w, kernel::Matrix dy, const Tensor& kept, flo
 }
 
 PositiveNumbers::PositiveNumbers(const Tensor& y)
-    : bits_(Tensor::empty({ceil_div(y.numel(), numbers_of_word) * int64_t{sizeof(uint16_t)}}, DType::u8)) {
+    : bits_(Tensor::empty({ceil_div(y.numel(), kernel::numbers_of_word) * int64_t{sizeof(uint16_t)}}, DType::u8)) {
   const float* const numbers = y.data<float>();
   auto* const words = reinterpret_cast<uint16_t*>(bits_.data<uint8_t>());
   for_each_range(y.numel(), [&](int64_t begin, int64_t end) {
-    kernel::kernels().rows.positive(numbers + begin, end - begin, words + begin / numbers_of_word);
+    kernel::kernels().rows.positive(numbers + begin, end - begin, words + begin / kernel::numbers_of_word);
   });
 }
 
@@ -62,7 +56,7 @@ Tensor PositiveNumbers::relu_gradient(const Tensor& grad) const {
   const auto* const words = reinterpret_cast<const uint16_t*>(bits_.data<uint8_t>());
   float* const to = dx.data<float>();
   for_each_range(dy.numel(), [&](int64_t begin, int64_t end) {
-    kernel::kernels().rows.where(words + begin / numbers_of_word, from + begin, end - begin, to + begin);
+    kernel::kernels().rows.where(words + begin / kernel::numbers_of_word, from + begin, end - begin, to + begin);
   });
   return dx;
 }

@@ -67,24 +67,23 @@ void relu_backward(const float* x, const float* dy, int64_t n, float* dx) {
 
 namespace {
 
-constexpr int bits_at_once = 16;
 constexpr vi bit_of_lane = 1 << lane_numbers;
 
 }  // namespace
 
 void positive(const float* x, int64_t n, uint16_t* bits) {
-  for (int64_t begin = 0; begin < n; begin += bits_at_once) {
+  for (int64_t begin = 0; begin < n; begin += numbers_of_word) {
     int32_t word = 0;
-    each(n - begin < bits_at_once ? n - begin : bits_at_once, [&](auto at, int64_t i) {
+    each(n - begin < numbers_of_word ? n - begin : numbers_of_word, [&](auto at, int64_t i) {
       const vi is_positive = at(x + begin + i) > 0.0f;
       word |= across_lanes(is_positive & bit_of_lane, [](vi a, vi b) { return a | b; }) << i;
     });
-    bits[begin / bits_at_once] = static_cast<uint16_t>(word);
+    bits[begin / numbers_of_word] = static_cast<uint16_t>(word);
   }
 }
 void where(const uint16_t* bits, const float* x, int64_t n, float* y) {
   each(n, [&](auto at, int64_t i) {
-    const vi word = broadcast_i(bits[i / bits_at_once] >> i % bits_at_once);
+    const vi word = broadcast_i(bits[i / numbers_of_word] >> i % numbers_of_word);
     at.put(y + i, (word & bit_of_lane) != 0 ? at(x + i) : zeros);
   });
 }

@@ -8,6 +8,7 @@
 
 #include "qkv/kernel/attention_kernels.h"
 #include "qkv/kernel/isa/ahead.h"
+#include "qkv/kernel/isa/row_pointers.h"
 #include "qkv/kernel/isa/tile_update.h"
 #include "qkv/kernel/isa/vector.h"
 
@@ -29,12 +30,7 @@ void panel(const TileProduct& t, const float* factor, Ahead ahead) {
     for (int n = 0; n < NV; ++n) sum[m][n] = vf{};
 
   const float* b = t.b;
-  // Every third row has a pointer of its own; the two after it are reached by one and two strides.
-  constexpr int pointers = (MR + 2) / 3;
-  const int64_t row_stride = t.a_row_stride;
-  const float* row[pointers];
-#pragma GCC unroll 16
-  for (int p = 0; p < pointers; ++p) row[p] = t.a + 3 * p * row_stride;
+  const RowPointers<MR, float> rows(t.a, t.a_row_stride);
   const float* column = t.a;
 
   const auto step = [&](int64_t k) __attribute__((always_inline)) {
@@ -44,7 +40,7 @@ void panel(const TileProduct& t, const float* factor, Ahead ahead) {
     b += t.b_row_stride;
 #pragma GCC unroll 16
     for (int m = 0; m < MR; ++m) {
-      const auto a = Unit::broadcast(along_rows ? row[m / 3] + (m % 3) * row_stride + k : column + m);
+      const auto a = Unit::broadcast(along_rows ? rows.at(m, k) : column + m);
 #pragma GCC unroll 4
       for (int n = 0; n < NV; ++n) sum[m][n] = Unit::multiply_add(a, x[n], sum[m][n]);
     }

@@ -4,25 +4,9 @@
 #include "qkv/kernel/isa/ahead.h"
 #include "qkv/kernel/isa/quantized/row_pairs.h"
 #include "qkv/kernel/isa/quantized/tiles.h"
+#include "qkv/kernel/isa/row_pointers.h"
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
-
-// The rows of a tile. Every third one has a pointer of its own; the two after it are reached by one and two strides: a pointer
-// for each would not fit the registers for addresses.
-template <int rows>
-struct RowPointers {
-  static constexpr int pointers = (rows + 2) / 3;
-  const int8_t* row[pointers];
-  int64_t stride;
-
-  __attribute__((always_inline)) RowPointers(const int8_t* a, int64_t a_stride) : stride(a_stride) {
-#pragma GCC unroll 4
-    for (int i = 0; i < pointers; ++i) row[i] = a + 3 * i * stride;
-  }
-  __attribute__((always_inline)) int32_t four(int r, int64_t at) const {
-    return four_bytes(row[r / 3] + (r % 3) * stride + at);
-  }
-};
 
 // sums[r][p] += the products of `count` steps. Few rows are summed in several chains, since an instruction waits for the
 // one before it in its chain.
@@ -44,13 +28,13 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
     }
     add_row_pairs(pairs, sums);
   }
-  const RowPointers<rows> x(a, a_stride);
+  const RowPointers<rows, int8_t> x(a, a_stride);
   const auto step = [&](int64_t at, int i) __attribute__((always_inline)) {
 #pragma GCC unroll 4
     for (int p = 0; p < parts; ++p) {
       const auto w = weights_of_step<wide>(load_bytes(weights + at * step_bytes + p * part_bytes));
 #pragma GCC unroll 8
-      for (int r = 0; r < rows; ++r) chain[i][r][p] = dot(chain[i][r][p], w, x.four(r, at * step_depth));
+      for (int r = 0; r < rows; ++r) chain[i][r][p] = dot(chain[i][r][p], w, four_bytes(x.at(r, at * step_depth)));
     }
   };
   for (; s < ahead.steps && s + chains <= count; s += chains)
