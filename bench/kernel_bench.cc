@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <benchmark/benchmark.h>
 
 #include "qkv/base/threads.h"
+#include "qkv/kernel/format/stored_format.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/matmul.h"
 #include "qkv/kernel/peak.h"
@@ -78,6 +80,18 @@ void forward_int8(benchmark::State& state) {
   });
 }
 
+// All rows are the same: encoding many takes seconds.
+template <WeightFormat format>
+void forward_blocks(benchmark::State& state) {
+  time_forward(state, [](int64_t N, int64_t K) {
+    const StoredFormat& stored = stored_format(format);
+    const std::vector<float> b = normal(K);
+    std::vector<uint8_t> row(static_cast<size_t>(row_bytes(stored, K)));
+    if (!encode_row(stored, b.data(), K, row.data())) throw std::runtime_error("the row must have blocks");
+    return pack_blocks(stored, row.data(), 0, N, K);
+  });
+}
+
 void rounded_forward(benchmark::State& state) {
   time_forward(state, [](int64_t N, int64_t K) {
     const std::vector<float> b = normal(N * K);
@@ -123,6 +137,11 @@ void add_products() {
       benchmark::RegisterBenchmark("matmul/packed_int8", forward_int8)->UseRealTime()->ArgNames({"M", "N", "K"});
   for (int64_t M : {4096, 64, 8, 1}) i->Args({M, 512, 512});
   i->Args({64, 128, 128})->Args({64, 384, 128})->Args({64, 10000, 128})->Args({64, 32000, 512});
+  for (auto* b : {benchmark::RegisterBenchmark("matmul/packed_q8_0", forward_blocks<WeightFormat::q8_0>),
+                  benchmark::RegisterBenchmark("matmul/packed_q4_0", forward_blocks<WeightFormat::q4_0>),
+                  benchmark::RegisterBenchmark("matmul/packed_q4_k", forward_blocks<WeightFormat::q4_k>),
+                  benchmark::RegisterBenchmark("matmul/packed_q6_k", forward_blocks<WeightFormat::q6_k>)})
+    b->UseRealTime()->ArgNames({"M", "N", "K"})->Args({256, 2048, 2048})->Args({64, 512, 512});
   auto* w =
       benchmark::RegisterBenchmark("matmul/dW", weight_gradient)->UseRealTime()->ArgNames({"N", "K", "tokens"});
   for (int64_t tokens : {1000, 4096}) w->Args({128, 128, tokens})->Args({512, 512, tokens});

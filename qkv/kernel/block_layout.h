@@ -22,9 +22,11 @@ inline constexpr int quantized_width = 16;  // columns of a panel
 inline constexpr int step_depth = 4;        // numbers along k in a step
 inline constexpr int step_bytes = quantized_width * step_depth;
 inline constexpr int unit_depth = 32;    // numbers along k that share a scale of the activations
-inline constexpr int chunk_depth = 256;  // numbers along k that are unpacked at a time
+inline constexpr int chunk_depth = 512;  // numbers along k that are unpacked at a time
 inline constexpr int max_block = 256, min_group = 16;
 inline constexpr int max_groups = max_block / min_group;  // of a block
+inline constexpr int64_t chunk_bytes = int64_t{chunk_depth} * quantized_width;
+inline constexpr int64_t chunk_scales = int64_t{chunk_depth} / min_group * quantized_width;
 
 struct BlockLayout {
   WeightFormat format = {};

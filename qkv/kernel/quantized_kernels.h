@@ -20,11 +20,15 @@
 
 namespace qkv::kernel {
 
-// A chunk of a panel, unpacked.
+// A chunk of a panel, unpacked. That of a second panel follows after chunk_bytes numbers and chunk_scales scales.
 struct UnpackedChunk {
   uint8_t* numbers;  // a step after another
   float* scales;     // 16 for each group
   float* minimums;   // the same, negated
+
+  UnpackedChunk of_panel(int64_t i) const {
+    return {numbers + i * chunk_bytes, scales + i * chunk_scales, minimums + i * chunk_scales};
+  }
 };
 
 // Rows of activations, quantised. The numbers of row r begin at r times their stride. What groups have is stored for all rows
@@ -65,14 +69,15 @@ struct PanelOfBlocksProduct {
 };
 inline constexpr int few_rows = 4;
 
-// Any number of rows by a chunk of a panel, unpacked.
+// Any number of rows by a chunk of one panel or of more side by side, unpacked.
 struct ChunkProduct {
   QuantizedRows a;  // from the chunk's first number on
-  int64_t rows, blocks;
+  int64_t rows, blocks, panels;
   UnpackedChunk chunk;
-  float* totals;        // rows x 16: of the chunks before, and where to add
+  float* totals;        // rows x 16 panels: of the chunks before, and where to add
   bool first, last;     // chunk: totals start at 0; the result is written
   const uint8_t* next;  // the blocks of the next chunk
+  int64_t next_stride;  // from those of a panel to those of the next
   QuantizedResult result;
 };
 
@@ -81,6 +86,7 @@ struct BlockKernels {
   void (*multiply_few)(const PanelOfBlocksProduct& product);
   void (*unpack)(const uint8_t* blocks, int64_t count, const UnpackedChunk& to);
   void (*multiply_chunk)(const ChunkProduct& product);
+  int64_t panels_of_chunk;  // at most; one or two
 };
 
 struct QuantizedKernels {

@@ -26,11 +26,14 @@ class QuantizedForm : public PackedMatrix::Form {
         storage_(Storage::allocate(panels() * bytes_of_panel)) {}
 
   int64_t bytes() const override { return storage_->bytes(); }
-  // A panel is read once for the rows of a piece, whose numbers stay in the second-level cache.
+  // A panel is read once for the rows of a piece, whose numbers stay in the second-level cache. Some kernels multiply two
+  // panels at a time.
   WorkItems work_items(int64_t a_rows, int64_t together) const override {
     constexpr int64_t max_piece = 64;
-    return grouped(a_rows, rounded_up(ceil_div(a_rows, ceil_div(a_rows, max_piece)), 8), quantized_width, 400'000,
-                   together);
+    WorkItems items = grouped(a_rows, rounded_up(ceil_div(a_rows, ceil_div(a_rows, max_piece)), 8), quantized_width,
+                              400'000, together);
+    items.group = std::min(rounded_up(items.group, 2), items.panels);
+    return items;
   }
   void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override {
     const int64_t column = first * quantized_width;
@@ -45,18 +48,19 @@ class QuantizedForm : public PackedMatrix::Form {
 
  protected:
   int64_t panels() const { return ceil_div(columns(), quantized_width); }
+  int64_t bytes_of_panel() const { return bytes_of_panel_; }
   uint8_t* panel(int64_t i) const { return reinterpret_cast<uint8_t*>(storage_->data()) + i * bytes_of_panel_; }
 
   // The product of some rows by panels [first, end); result is that of the panel `first`.
   virtual void multiply_panels(const QuantizedRows& a, int64_t rows, int64_t first, int64_t end,
                                const QuantizedResult& result) const = 0;
 
-  // The result of a panel, from that of another.
-  QuantizedResult at_panel(QuantizedResult result, int64_t from, int64_t to) const {
+  // The result of a panel, or of more from it on, from that of another.
+  QuantizedResult at_panel(QuantizedResult result, int64_t from, int64_t to, int64_t count = 1) const {
     const int64_t skip = (to - from) * quantized_width;
     result.c += skip;
     if (result.bias) result.bias += skip;
-    result.columns = std::min<int64_t>(quantized_width, columns() - to * quantized_width);
+    result.columns = std::min<int64_t>(count * quantized_width, columns() - to * quantized_width);
     return result;
   }
 
@@ -194,12 +198,11 @@ void BlockForm::fill(const StoredFormat& format, const uint8_t* stored, int64_t 
   });
 }
 
-// Memory for a chunk that is unpacked.
-UnpackedChunk unpacked_chunk(Scratch& scratch) {
-  constexpr int64_t numbers = chunk_depth / step_depth * step_bytes, scales = max_groups * quantized_width;
-  return {.numbers = reinterpret_cast<uint8_t*>(scratch.floats(numbers / 4)),
-          .scales = scratch.floats(scales),
-          .minimums = scratch.floats(scales)};
+// Memory for a chunk of panels that is unpacked.
+UnpackedChunk unpacked_chunk(Scratch& scratch, int64_t panels = 1) {
+  return {.numbers = reinterpret_cast<uint8_t*>(scratch.floats(panels * chunk_bytes / 4)),
+          .scales = scratch.floats(panels * chunk_scales),
+          .minimums = scratch.floats(panels * chunk_scales)};
 }
 
 void BlockForm::copy_column(int64_t n, float* to) const {
@@ -248,25 +251,31 @@ void BlockForm::multiply_panels(const QuantizedRows& a, int64_t rows, int64_t fi
     return;
   }
   Scratch scratch;
-  const UnpackedChunk chunk = unpacked_chunk(scratch);
-  float* const totals = scratch.floats(rows * quantized_width);
-  for (int64_t i = first; i < end; ++i)
+  const int64_t together = block_kernels().panels_of_chunk;
+  const UnpackedChunk chunk = unpacked_chunk(scratch, together);
+  float* const totals = scratch.floats(rows * quantized_width * together);
+  for (int64_t i = first; i < end; i += together) {
+    const int64_t panels = std::min(together, end - i);
     for (int64_t k = 0; k < K; k += chunk_depth) {
       const int64_t depth = std::min<int64_t>(chunk_depth, K - k);
-      block_kernels().unpack(block_at(i, k), depth / layout_.block, chunk);
+      for (int64_t j = 0; j < panels; ++j)
+        block_kernels().unpack(block_at(i + j, k), depth / layout_.block, chunk.of_panel(j));
       QuantizedRows part = a;
       part.numbers += k, part.scales += k / unit_depth * a.group_stride;
       part.offsets += k / layout_.group * a.group_stride, part.sums += k / layout_.group * a.group_stride;
       block_kernels().multiply_chunk({.a = part,
                                       .rows = rows,
                                       .blocks = depth / layout_.block,
+                                      .panels = panels,
                                       .chunk = chunk,
                                       .totals = totals,
                                       .first = k == 0,
                                       .last = k + depth == K,
-                                      .next = block_at(i, k) + depth / layout_.block * layout_.bytes(),
-                                      .result = at_panel(result, first, i)});
+                                      .next = k + depth < K ? block_at(i, k + depth) : panel(i + panels),
+                                      .next_stride = bytes_of_panel(),
+                                      .result = at_panel(result, first, i, panels)});
     }
+  }
 }
 
 }  // namespace

@@ -110,18 +110,18 @@ QKV_INLINE vf minimum_of_group(const uint8_t* block, const BlockScales<layout>& 
 [[maybe_unused]] constexpr int steps_of_pairs(int bits) { return 32767 / (2 * 127 * ((1 << bits) - 1)); }
 
 // Adds the products of a group to sums.
-template <BlockLayout layout, int rows, class Numbers>
-QKV_INLINE void add_steps_of_group(const int8_t* x, int64_t stride, Numbers numbers, vi (&sums)[rows][parts]) {
+template <BlockLayout layout, int rows, int vectors, class Numbers>
+QKV_INLINE void add_steps_of_group(const int8_t* x, int64_t stride, Numbers numbers, vi (&sums)[rows][vectors]) {
   constexpr int steps = layout.group / step_depth;
   if constexpr (adds_pairs && !layout.is_wide()) {
     constexpr int max_run = steps_of_pairs(layout.low + layout.high), run = max_run < steps ? max_run : steps;
 #pragma GCC unroll unrolled_steps
     for (int first = 0; first < steps; first += run) {
-      vi16 pairs[rows][parts];
+      vi16 pairs[rows][vectors];
 #pragma GCC unroll unrolled_steps
       for (int s = 0; s < run; ++s)
 #pragma GCC unroll 4
-        for (int p = 0; p < parts; ++p) {
+        for (int p = 0; p < vectors; ++p) {
           const auto w = narrow_weights(numbers(first + s, p));
 #pragma GCC unroll 8
           for (int r = 0; r < rows; ++r) {
@@ -132,7 +132,7 @@ QKV_INLINE void add_steps_of_group(const int8_t* x, int64_t stride, Numbers numb
 #pragma GCC unroll 8
       for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-        for (int p = 0; p < parts; ++p) sums[r][p] = widen_and_add(sums[r][p], pairs[r][p]);
+        for (int p = 0; p < vectors; ++p) sums[r][p] = widen_and_add(sums[r][p], pairs[r][p]);
     }
   } else if constexpr (multiplies_row_pairs && rows % 2 == 0) {
     RowPairs<rows> pairs;
@@ -145,32 +145,36 @@ QKV_INLINE void add_steps_of_group(const int8_t* x, int64_t stride, Numbers numb
     add_row_pairs(pairs, sums);
   } else {
 #pragma GCC unroll unrolled_steps
-    for (int s = 0; s < steps; ++s)
+    for (int s = 0; s < steps; ++s) {
+      decltype(weights_of_step<layout.is_wide()>(vb())) w[vectors];
 #pragma GCC unroll 4
-      for (int p = 0; p < parts; ++p) {
-        const auto w = weights_of_step<layout.is_wide()>(numbers(s, p));
+      for (int p = 0; p < vectors; ++p) w[p] = weights_of_step<layout.is_wide()>(numbers(s, p));
 #pragma GCC unroll 8
-        for (int r = 0; r < rows; ++r) sums[r][p] = dot(sums[r][p], w, four_bytes(x + r * stride + s * step_depth));
+      for (int r = 0; r < rows; ++r) {
+        const int32_t four = four_bytes(x + r * stride + s * step_depth);
+#pragma GCC unroll 4
+        for (int p = 0; p < vectors; ++p) sums[r][p] = dot(sums[r][p], w[p], four);
       }
+    }
   }
 }
 
 // Adds a group. numbers(s, p): part p of its step s; k, g: its first number and its index in the rows of a.
-template <BlockLayout layout, int rows, class Numbers, class Scale, class Minimum>
+template <BlockLayout layout, int rows, int vectors, class Numbers, class Scale, class Minimum>
 QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Numbers numbers, Scale scale,
-                          Minimum minimum, vf (&total)[rows][parts]) {
-  constexpr bool needs_offset = !layout.is_wide() || wide_needs_offset;
+                          Minimum minimum, vf (&total)[rows][vectors]) {
+  constexpr bool needs_offset = layout.zero != 0 && (!layout.is_wide() || wide_needs_offset);
   const int8_t* const x = a.numbers + row * a.stride + g * layout.group;
   const float* const x_scales = a.scales + g * layout.group / unit_depth * a.group_stride + row;
   const int32_t* const offsets = a.offsets + g * a.group_stride + row;
-  vi sums[rows][parts];
+  vi sums[rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int p = 0; p < parts; ++p) sums[r][p] = needs_offset ? broadcast_i(offsets[r]) : vi{};
+    for (int p = 0; p < vectors; ++p) sums[r][p] = needs_offset ? broadcast_i(offsets[r]) : vi{};
   add_steps_of_group<layout>(x, a.stride, numbers, sums);
 #pragma GCC unroll 4
-  for (int p = 0; p < parts; ++p) {
+  for (int p = 0; p < vectors; ++p) {
     const vf w_scale = scale(p);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
@@ -205,7 +209,7 @@ void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
 #pragma GCC unroll 2
       for (int i = 0; i < groups; ++i, ++g) {
         const int64_t group = int64_t{u} * groups + i;
-        add_group<layout, rows>(
+        add_group<layout>(
             p.a, row, g,
             [&](int s, int part) __attribute__((always_inline)) {
               return numbers_of_step<layout>(block, u, i * (unit_steps / groups) + s, part);
@@ -222,28 +226,33 @@ void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
   for (int r = 0; r < rows; ++r) write_row(p.result, row + r, total[r]);
 }
 
-template <BlockLayout layout, int rows>
-void chunk_tile(const ChunkProduct& p, int64_t row) {
-  vf total[rows][parts];
+// row_bytes: of the blocks of the next chunk, that a tile fetches for each of its rows in each group.
+template <BlockLayout layout, int rows, int panels>
+void chunk_tile(const ChunkProduct& p, int64_t row, int64_t row_bytes) {
+  constexpr int vectors = panels * parts, width = panels * quantized_width;
+  vf total[rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < parts; ++v)
-      total[r][v] = p.first ? vf{} : load(p.totals + (row + r) * quantized_width + v * lanes);
-  constexpr int lines = (unit_lines<layout> + 1) / 2;  // of tiles of about half of the rows
-  const Ahead ahead =
-      ahead_of_tile(p.next, p.blocks * layout.groups(), lines, p.blocks * layout.bytes(), row, rows, p.rows);
-  for (int64_t g = 0; g < p.blocks * layout.groups(); ++g) {
-    fetch<lines>(ahead, g);
+    for (int v = 0; v < vectors; ++v) total[r][v] = p.first ? vf{} : load(p.totals + (row + r) * width + v * lanes);
+  const int64_t groups = p.blocks * layout.groups(), bytes_of_group = rows * row_bytes;
+  const uint8_t* ahead = p.next + row * groups * row_bytes;
+  for (int64_t g = 0; g < groups; ++g, ahead += bytes_of_group) {
+#pragma GCC unroll 2
+    for (int i = 0; i < panels; ++i)
+      for (int64_t at = 0; at < bytes_of_group; at += cache_line)
+        __builtin_prefetch(ahead + i * p.next_stride + at, 0, 2);
     const uint8_t* const numbers = p.chunk.numbers + g * layout.group * quantized_width;
-    const float *const scales = p.chunk.scales + g * quantized_width, *const minimums =
-                                                                          p.chunk.minimums + g * quantized_width;
-    add_group<layout, rows>(
+    const auto of_group = [&](const float* all, int v) __attribute__((always_inline)) {
+      return load(all + v / parts * chunk_scales + g * quantized_width + v % parts * lanes);
+    };
+    add_group<layout>(
         p.a, row, g,
-        [&](int s, int part)
-            __attribute__((always_inline)) { return load_bytes(numbers + s * step_bytes + part * part_bytes); },
-        [&](int part) __attribute__((always_inline)) { return load(scales + part * lanes); },
-        [&](int part) __attribute__((always_inline)) { return load(minimums + part * lanes); }, total);
+        [&](int s, int v) __attribute__((always_inline)) {
+          return load_bytes(numbers + v / parts * chunk_bytes + s * step_bytes + v % parts * part_bytes);
+        },
+        [&](int v) __attribute__((always_inline)) { return of_group(p.chunk.scales, v); },
+        [&](int v) __attribute__((always_inline)) { return of_group(p.chunk.minimums, v); }, total);
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
@@ -252,7 +261,7 @@ void chunk_tile(const ChunkProduct& p, int64_t row) {
       continue;
     }
 #pragma GCC unroll 4
-    for (int v = 0; v < parts; ++v) store(p.totals + (row + r) * quantized_width + v * lanes, total[r][v]);
+    for (int v = 0; v < vectors; ++v) store(p.totals + (row + r) * width + v * lanes, total[r][v]);
   }
 }
 
@@ -261,9 +270,22 @@ void multiply_few(const PanelOfBlocksProduct& p) {
   for_each_row_tile<few_rows_of_tile>(p.rows, [&]<int rows>(int64_t row) { few_tile<layout, rows>(p, row); });
 }
 
+// Of two panels with minimums, the sums of eight rows would not fit the registers.
+template <BlockLayout layout, int panels>
+void multiply_panels(const ChunkProduct& p) {
+  constexpr int tile_rows = panels == 2 && layout.has_minimum ? 6 : max_rows;
+  const int64_t row_bytes = layout.bytes() / (layout.groups() * p.rows) + 1;
+  for_each_row_tile<tile_rows>(p.rows,
+                               [&]<int rows>(int64_t row) { chunk_tile<layout, rows, panels>(p, row, row_bytes); });
+}
+
 template <BlockLayout layout>
 void multiply_chunk(const ChunkProduct& p) {
-  for_each_row_tile<max_rows>(p.rows, [&]<int rows>(int64_t row) { chunk_tile<layout, rows>(p, row); });
+  if (p.panels == 1) {
+    multiply_panels<layout, 1>(p);
+  } else if constexpr (panels_of_tile == 2) {
+    multiply_panels<layout, 2>(p);
+  }
 }
 
 template <BlockLayout layout>
@@ -305,7 +327,8 @@ template <size_t... i>
 struct KernelsOf {
   static constexpr BlockKernels all[] = {{.multiply_few = multiply_few<block_layouts[i]>,
                                           .unpack = unpack<block_layouts[i]>,
-                                          .multiply_chunk = multiply_chunk<block_layouts[i]>}...};
+                                          .multiply_chunk = multiply_chunk<block_layouts[i]>,
+                                          .panels_of_chunk = panels_of_tile}...};
 };
 template <size_t... i>
 constexpr const BlockKernels* kernels_of(IndexList<i...>) {

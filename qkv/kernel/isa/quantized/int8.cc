@@ -4,9 +4,7 @@
 
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 
-void multiply_int8(const Int8Product& p) {
-  for (int64_t i = 0; i < panel_count(p); ++i) multiply_rows(p, panel_of(p, i), 0);
-}
+void multiply_int8(const Int8Product& p) { multiply_rows(p, 0); }
 
 QuantizedKernels quantized_kernels() {
   return {.quantize = quantize, .multiply_int8 = multiply_int8, .blocks = block_kernels()};

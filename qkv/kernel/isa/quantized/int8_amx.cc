@@ -18,14 +18,14 @@ void write_tile(const Int8Product& p, const Int8Panel& panel, int64_t row, const
     vi sums[rows][parts];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) sums[r][0] = first_sum(p, row + first + r) + load_i(tile + (first + r) * square);
-    finish_rows<rows>(p, panel, row + first, p.steps / tile_steps * tile_steps, sums);
+    finish_rows(p, panel, row + first, p.steps / tile_steps * tile_steps, sums);
   }
 }
 
 template <int row_tiles, int panels>
 void multiply_tiles(const Int8Product& p, int64_t row, int64_t first_panel) {
-  const uint8_t* const first = panel_of(p, first_panel).numbers;
-  const uint8_t* const second = panels > 1 ? panel_of(p, first_panel + 1).numbers : first;
+  const uint8_t* const first = panels_of<1>(p, first_panel).numbers;
+  const uint8_t* const second = panels > 1 ? panels_of<1>(p, first_panel + 1).numbers : first;
   const int8_t *const upper = p.a.numbers + row * p.a.stride, *const lower = upper + square * p.a.stride;
   tile_zero<0>();
   tile_zero<1>();
@@ -52,7 +52,7 @@ void multiply_tiles(const Int8Product& p, int64_t row, int64_t first_panel) {
   tile_store_bytes<3>(sums[1][1], 4 * square);
   for (int j = 0; j < panels; ++j)
     for (int i = 0; i < row_tiles; ++i)
-      write_tile(p, panel_of(p, first_panel + j), row + int64_t{i} * square, sums[i][j]);
+      write_tile(p, panels_of<1>(p, first_panel + j), row + int64_t{i} * square, sums[i][j]);
 }
 
 template <int panels>
@@ -73,8 +73,7 @@ void multiply_int8(const Int8Product& p) {
     if (i < panels) multiply_panels<1>(p, i);
     release_tiles();
   }
-  if (rows_of_tiles == p.rows) return;
-  for (int64_t i = 0; i < panels; ++i) multiply_rows(p, panel_of(p, i), rows_of_tiles);
+  if (rows_of_tiles < p.rows) multiply_rows(p, rows_of_tiles);
 }
 
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

@@ -8,11 +8,15 @@ namespace qkv::kernel::QKV_ISA_NAMESPACE {
 // Rows that are computed at a time: their sums fit half of the registers.
 constexpr int max_rows = registers / 2 / parts < 8 ? registers / 2 / parts : 8;
 
-// Row r of the result from its 16 sums.
-QKV_INLINE void write_row(const QuantizedResult& out, int64_t r, vf (&y)[parts]) {
+// Panels that are multiplied at a time: where a panel is one vector, a number of a row that is loaded serves two.
+constexpr int panels_of_tile = registers / 2 / parts < 2 * max_rows ? 1 : 2;
+
+// Row r of the result from the sums of its columns.
+template <int vectors>
+QKV_INLINE void write_row(const QuantizedResult& out, int64_t r, vf (&y)[vectors]) {
   float* const c = out.c + r * out.row_stride;
 #pragma GCC unroll 4
-  for (int p = 0; p < parts; ++p) {
+  for (int p = 0; p < vectors; ++p) {
     const int64_t left = out.columns - p * lanes;
     if (left <= 0) return;
     const bool whole = left >= lanes;
@@ -33,8 +37,8 @@ QKV_INLINE void write_row(const QuantizedResult& out, int64_t r, vf (&y)[parts])
 template <int max_tile_rows, class Tile>
 QKV_INLINE void for_each_row_tile(int64_t rows, Tile tile) {
   int64_t row = 0;
-  if constexpr (max_tile_rows == 8)
-    for (; rows - row >= 8; row += 8) tile.template operator()<8>(row);
+  if constexpr (max_tile_rows > 4)
+    for (; rows - row >= max_tile_rows; row += max_tile_rows) tile.template operator()<max_tile_rows>(row);
   if constexpr (max_tile_rows >= 4)
     for (; rows - row >= 4; row += 4) tile.template operator()<4>(row);
   if constexpr (max_tile_rows >= 2)

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Generating with a Llama of random weights beside llama.cpp, from the same GGUF file.
+
+    python3 bench/generation_peers.py                                    # 110 million and 1.1 billion parameters
+    python3 bench/generation_peers.py --models 110M --formats Q4_0 Q8_0 --rounds 3
+
+Measured are a prompt of 512 tokens and 64 tokens behind a prompt of 16, by the programs' own clocks. Every program is a
+process of its own, and they take turns, round after round; of the rounds the best counts. Printed are tokens a second,
+the factor to llama.cpp, and the gigabytes of weights that qkv reads a second while it generates.
+
+Needs build/cli/qkv, and gguf, numpy and xllamacpp (llama.cpp) from PyPI.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+MODELS = {
+    "110M": {"width": 768, "ffn": 2048, "layers": 12, "heads": 12},
+    "1.1B": {"width": 2048, "ffn": 5632, "layers": 22, "heads": 32},
+}
+VOCABULARY = 32_000
+PROMPT, SHORT_PROMPT, GENERATED = 512, 16, 64
+FORMATS = ("BF16", "Q8_0", "Q4_0", "Q4_K")
+
+
+def blocks(noise, name, rows, columns):
+    """A matrix of random numbers of about 0.02, as the bytes of the format."""
+    import numpy
+
+    def halves(count, number):
+        return numpy.full((count, 1), number, numpy.float16).view(numpy.uint8)
+
+    def bytes_of(count, size):
+        return noise.integers(0, 256, (count, size), numpy.uint8)
+
+    if name == "BF16":
+        numbers = noise.standard_normal((rows, columns), numpy.float32) * 0.02
+        return (numbers.view(numpy.uint32) >> 16).astype(numpy.uint16).view(numpy.uint8)
+    count = rows * columns // (256 if name == "Q4_K" else 32)
+    if name == "Q8_0":
+        parts = [halves(count, 0.02 / 74), bytes_of(count, 32)]
+    elif name == "Q4_0":
+        parts = [halves(count, 0.02 / 4.6), bytes_of(count, 16)]
+    else:  # every scale and every minimum is 17 of 63
+        scale = 0.02 / 4.6 / 17
+        packed = numpy.array([0x51] * 8 + [0x11] * 4, numpy.uint8)
+        parts = [
+            halves(count, scale),
+            halves(count, 7.5 * scale),
+            numpy.tile(packed, (count, 1)),
+            bytes_of(count, 128),
+        ]
+    return numpy.concatenate(parts, axis=1).reshape(rows, -1)
+
+
+def write_gguf(path, size, name):
+    import gguf
+    import numpy
+
+    width, ffn, heads = size["width"], size["ffn"], size["heads"]
+    kind = gguf.GGMLQuantizationType[name]
+    noise = numpy.random.default_rng(1)
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_context_length(2048)
+    writer.add_embedding_length(width)
+    writer.add_block_count(size["layers"])
+    writer.add_feed_forward_length(ffn)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(heads)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_dimension_count(width // heads)
+    writer.add_vocab_size(VOCABULARY)
+    pieces = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(pieces + [f"t{n}" for n in range(VOCABULARY - len(pieces))])
+    writer.add_token_scores([0.0] * VOCABULARY)
+    writer.add_token_types([2, 3, 3] + [6] * 256 + [1] * (VOCABULARY - len(pieces)))
+
+    def matrix(tensor, rows, columns):
+        writer.add_tensor(f"{tensor}.weight", blocks(noise, name, rows, columns), raw_dtype=kind)
+
+    def norm(tensor):
+        writer.add_tensor(f"{tensor}.weight", numpy.ones(width, numpy.float32))
+
+    matrix("token_embd", VOCABULARY, width)
+    for layer in range(size["layers"]):
+        block = f"blk.{layer}."
+        norm(block + "attn_norm")
+        for tensor in ("attn_q", "attn_k", "attn_v", "attn_output"):
+            matrix(block + tensor, width, width)
+        norm(block + "ffn_norm")
+        matrix(block + "ffn_gate", ffn, width)
+        matrix(block + "ffn_up", ffn, width)
+        matrix(block + "ffn_down", width, ffn)
+    norm("output_norm")
+    matrix("output", VOCABULARY, width)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def llama_cpp_process(job):
+    """One line of JSON: tokens a second of the long prompt, and of what is generated behind the short one."""
+    import xllamacpp
+
+    settings = xllamacpp.CommonParams()
+    settings.model.path = job["file"]
+    settings.n_ctx, settings.n_parallel, settings.warmup = 1024, 1, True
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = job["threads"]
+    server = xllamacpp.Server(settings)
+
+    def timings(prompt, generated):
+        request = {"prompt": [100 + i % 100 for i in range(prompt)], "max_tokens": generated, "temperature": 0}
+        request |= {"cache_prompt": False, "ignore_eos": True, "stream": False, "timings_per_token": True}
+        return server.handle_completions(request)["timings"]
+
+    print(
+        json.dumps(
+            {
+                "prompt": timings(PROMPT, 1)["prompt_per_second"],
+                "generated": timings(SHORT_PROMPT, GENERATED)["predicted_per_second"],
+            }
+        )
+    )
+
+
+def llama_cpp(file, threads):
+    job = json.dumps({"file": file, "threads": threads})
+    command = [sys.executable, __file__, "--process", job]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def qkv(program, file, threads):
+    def timings(prompt, generated):
+        command = [
+            program,
+            "generate",
+            "--model",
+            file,
+            "--prompt",
+            "a" * prompt,
+            "--temperature",
+            "0",
+            "--timings",
+        ]
+        command += ["--min-tokens", str(generated), "--max-tokens", str(generated), "--threads", str(threads)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+        found = re.findall(r"([\d,]+(?:\.\d+)?) tokens/s", done.stderr)
+        if len(found) != 2:
+            raise SystemExit(f"{' '.join(command)}: there must be two rates in\n{done.stderr}")
+        return [float(number.replace(",", "")) for number in found]
+
+    return {"prompt": timings(PROMPT, 1)[0], "generated": timings(SHORT_PROMPT, GENERATED)[1]}
+
+
+def main():
+    if sys.argv[1:2] == ["--process"]:
+        return llama_cpp_process(json.loads(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--qkv", default="build/cli/qkv", help="the program")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    print(
+        f"| model | prompt of {PROMPT}: qkv | llama.cpp | factor | {GENERATED} tokens: qkv | llama.cpp | factor | GB/s |"
+    )
+    print("| --- | --: | --: | --: | --: | --: | --: | --: |", flush=True)
+    for model in options.models:
+        for name in options.formats:
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "model.gguf")
+                write_gguf(file, MODELS[model], name)
+                size = os.path.getsize(file) * (1 - 1 / (2 + sum_of_matrices(MODELS[model])))
+                rounds = [
+                    (qkv(options.qkv, file, options.threads), llama_cpp(file, options.threads))
+                    for _ in range(options.rounds)
+                ]
+            cells = []
+            for what in ("prompt", "generated"):
+                ours, theirs = (max(found[side][what] for found in rounds) for side in (0, 1))
+                cells += [f"{ours:,.1f}", f"{theirs:,.1f}", f"{ours / theirs:.2f}"]
+            print(f"| {model}, {name} | {' | '.join(cells)} | {ours * size / 1e9:.1f} |", flush=True)
+
+
+def sum_of_matrices(size):
+    """Parameters of the layers, in embedding tables."""
+    width = size["width"]
+    return size["layers"] * (4 * width * width + 3 * width * size["ffn"]) / (VOCABULARY * width)
+
+
+if __name__ == "__main__":
+    main()
