@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+
 """Generating with a Llama of random weights beside llama.cpp, from the same GGUF file.
 
     python3 bench/generation_peers.py                                    # 110 million and 1.1 billion parameters

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+
 """Training steps of the encoder-decoder Transformer beside PyTorch: the same shapes, the same lengths of sentences.
 
     python3 bench/training_peers.py                                        # a quarter of an hour
@@ -240,7 +241,8 @@ def measure(name, options, file):
             key=lambda item: item[1]["tokens_per_s"],
         )
         print(
-            f"| {name}, {precision} | {ours['tokens_per_s']:,.0f} | {variant}, {kind} | {theirs['tokens_per_s']:,.0f} "
+            f"| {name}, {precision} | {ours['tokens_per_s']:,.0f} "
+            f"| {variant}, {kind} | {theirs['tokens_per_s']:,.0f} "
             f"| {ours['tokens_per_s'] / theirs['tokens_per_s']:.2f} "
             f"| {ours['resident_mb']:.0f} of {theirs['resident_mb']:.0f} |",
             flush=True,

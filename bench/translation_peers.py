@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+
 """Translating with random weights beside CTranslate2: the same shapes and sentences, 30 target tokens of each.
 
     python3 bench/translation_peers.py                                     # minutes
