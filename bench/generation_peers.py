@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-
 """Generating with a Llama of random weights beside llama.cpp, from the same GGUF file.
 
     python3 bench/generation_peers.py                                    # 110 million and 1.1 billion parameters
     python3 bench/generation_peers.py --models 110M --formats Q4_0 Q8_0 --rounds 3
 
-Measured are a prompt of 512 tokens and 64 tokens behind a prompt of 16, by the programs' own clocks. Every program is a
-process of its own, and they take turns, round after round; of the rounds the best counts. Printed are tokens a second,
-the factor to llama.cpp, and the gigabytes of weights that qkv reads a second while it generates.
+Measured are a prompt of 512 tokens and 64 tokens behind a prompt of 16, by the programs' own clocks. Every
+program is a process of its own, and they take turns, round after round; of the rounds the best counts. Printed
+are tokens a second, the factor to llama.cpp, and the gigabytes of weights that qkv reads a second while it
+generates.
 
 Needs build/cli/qkv, and gguf, numpy and xllamacpp (llama.cpp) from PyPI.
 """
@@ -171,9 +171,8 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    print(
-        f"| model | prompt of {PROMPT}: qkv | llama.cpp | factor | {GENERATED} tokens: qkv | llama.cpp | factor | GB/s |"
-    )
+    both = "qkv | llama.cpp | factor"
+    print(f"| model | prompt of {PROMPT}: {both} | {GENERATED} tokens: {both} | GB/s |")
     print("| --- | --: | --: | --: | --: | --: | --: | --: |", flush=True)
     for model in options.models:
         for name in options.formats:

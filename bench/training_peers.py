@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-
-"""Training steps of the encoder-decoder Transformer beside PyTorch: the same shapes, the same lengths of sentences.
+"""Training steps of the encoder-decoder Transformer beside PyTorch: the same shapes, the same lengths of
+sentences.
 
     python3 bench/training_peers.py                                        # a quarter of an hour
     python3 bench/training_peers.py --recipes tiny --precisions bf16 --rounds 3
 
 A step is the forward pass, label-smoothed cross-entropy, the backward pass, the norm of the gradient and Adam.
-PyTorch runs torch.nn.Transformer and a model written by hand on scaled_dot_product_attention with logits of real
-tokens alone, both eager and compiled, and fused Adam. Every program is a process of its own, and they take turns,
-round after round; of the rounds the best counts. qkv in bf16 is compared with the best of PyTorch in either precision.
-Printed are target tokens a second, and the peak of resident memory less an idle Python's.
+PyTorch runs torch.nn.Transformer and a model written by hand on scaled_dot_product_attention with logits of
+real tokens alone, both eager and compiled, and fused Adam. Every program is a process of its own, and they take
+turns, round after round; of the rounds the best counts. qkv in bf16 is compared with the best of PyTorch in
+either precision. Printed are target tokens a second, and the peak of resident memory less an idle Python's.
 
 Needs build/bench/train_bench, torch from PyPI, and a C++ compiler for torch.compile.
 """

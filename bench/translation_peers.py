@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-
 """Translating with random weights beside CTranslate2: the same shapes and sentences, 30 target tokens of each.
 
     python3 bench/translation_peers.py                                     # minutes
     python3 bench/translation_peers.py --rows tiny,64,1 base,64,4 --formats f32 int8 --rounds 3
 
-A row is recipe,batch,beam. Every program is a process of its own, and they take turns, round after round; of the
-rounds the best counts. CTranslate2 runs in three layouts (workers x threads), of which the fastest is named. Printed
-are target tokens a second, the factor to CTranslate2 in f32 or int8, and the peak of resident memory, less an idle
-Python's.
+A row is recipe,batch,beam. Every program is a process of its own, and they take turns, round after round; of
+the rounds the best counts. CTranslate2 runs in three layouts (workers x threads), of which the fastest is
+named. Printed are target tokens a second, the factor to CTranslate2 in f32 or int8, and the peak of resident
+memory, less an idle Python's.
 
 Needs build/bench/decode_bench, and ctranslate2 and numpy from PyPI.
 """
