@@ -279,6 +279,11 @@ bool recording(std::span<const Variable> inputs) {
          std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
 }
 
+bool recording(std::initializer_list<Input> inputs) {
+  return grad_enabled &&
+         std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
+}
+
 bool recording() { return grad_enabled; }
 
 WithGrad::WithGrad() : before_(grad_enabled) { grad_enabled = true; }

@@ -74,9 +74,20 @@ class Variable {
   std::shared_ptr<Node> node_;
 };
 
+// A variable in a list of inputs, which is not copied.
+class Input {
+ public:
+  Input(const Variable& variable) : variable_(&variable) {}  // NOLINT: implicit on purpose
+  operator const Variable&() const { return *variable_; }    // NOLINT
+
+ private:
+  const Variable* variable_;
+};
+
 // Whether an op on these inputs will be recorded; if not, it need not save anything for its backward. Without inputs: whether
 // an op on a variable that requires a gradient would be.
 bool recording(std::span<const Variable> inputs);
+bool recording(std::initializer_list<Input> inputs);
 bool recording();
 
 Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value, Backward backward);
@@ -90,8 +101,10 @@ Variable record(std::string_view op, std::span<const Variable> inputs, Tensor va
   return record_node(op, inputs, std::move(value), Backward(std::forward<F>(backward)));
 }
 template <class F>
-Variable record(std::string_view op, std::initializer_list<Variable> inputs, Tensor value, F&& backward) {
-  return record(op, std::span(inputs.begin(), inputs.size()), std::move(value), std::forward<F>(backward));
+Variable record(std::string_view op, std::initializer_list<Input> inputs, Tensor value, F&& backward) {
+  if (!recording(inputs)) return Variable(std::move(value));
+  const std::vector<Variable> copies(inputs.begin(), inputs.end());
+  return record_node(op, copies, std::move(value), Backward(std::forward<F>(backward)));
 }
 
 // Turns recording off in this thread while it is in scope.

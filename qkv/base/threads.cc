@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -35,24 +36,43 @@ std::atomic<int>& wanted_threads() {
   return count;
 }
 
-// Shared by the threads of one parallel_for.
+// Shared by the threads of one parallel_for. Of a few items each thread begins with its own share, the same in every call, so that
+// what it reads again and again, such as the weights of a layer, stays in its own caches; then it takes what others have not
+// begun. Many items are handed out one after another.
 struct Region {
+  static constexpr int64_t max_marked = 64;
+
   int64_t count;
+  int threads;  // at most
   FunctionRef<void(int64_t)> item;
-  std::atomic<int64_t> next{0};
+  std::atomic<uint64_t> taken{0};  // a bit of each item, or the number of items
   std::exception_ptr error = {};
   std::mutex error_mutex = {};
 
   void work() noexcept {
     inside = true;
     try {
-      for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) item(i);
+      if (count <= max_marked)
+        work_from(count * own_index / threads);
+      else
+        for (int64_t i; (i = static_cast<int64_t>(taken.fetch_add(1, std::memory_order_relaxed))) < count;) item(i);
     } catch (...) {
-      next.store(count, std::memory_order_relaxed);
+      taken.store(count <= max_marked ? ~uint64_t{0} : static_cast<uint64_t>(count), std::memory_order_relaxed);
       const std::lock_guard lock(error_mutex);
       if (!error) error = std::current_exception();
     }
     inside = false;
+  }
+
+ private:
+  void work_from(int64_t first) {
+    for (int64_t n = 0; n < count; ++n) {
+      const int64_t i = first + n < count ? first + n : first + n - count;
+      const uint64_t bit = uint64_t{1} << i;
+      if ((taken.load(std::memory_order_relaxed) & bit) == 0 &&
+          (taken.fetch_or(bit, std::memory_order_relaxed) & bit) == 0)
+        item(i);
+    }
   }
 };
 
@@ -73,6 +93,25 @@ class BlockSignals {
 
  private:
   sigset_t before_ = {};
+};
+
+// A wait before a thread sleeps. A decoding step of a small model has regions about fifty microseconds apart, and one that has to wake a
+// member is over before the member runs.
+class Spin {
+ public:
+  // A short wait; false once a tenth of a millisecond has passed.
+  bool again() {
+    if (over_) return false;
+    QKV_PAUSE();
+    if (++count_ % 256 == 0) over_ = Clock::now() - start_ > std::chrono::microseconds(100);
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+  int count_ = 0;
+  bool over_ = false;
 };
 
 // The threads (members) that help the caller of a parallel_for. They take items until there are none left, and so does
@@ -107,20 +146,15 @@ class Team {
     state_.notify_all();
     region.work();
     state_.fetch_and(~open);
-    for (int spins = 0;; ++spins) {
+    for (Spin spin;;) {
       const uint64_t state = state_.load();
       if ((state & entered) == 0) return true;
-      if (spins < max_spins) {
-        QKV_PAUSE();
-      } else {
-        state_.wait(state);
-      }
+      if (!spin.again()) state_.wait(state);
     }
   }
 
  private:
   static constexpr uint64_t entered = 0xffff, open = 0x10000, one_region = 0x20000;
-  static constexpr int max_spins = 2000;  // tens of microseconds: the next region often begins within that time
 
   // Starts missing members; returns the number of members there are.
   int hire(int wanted) {
@@ -150,14 +184,10 @@ class Team {
 
   // The state of an open region that is not the last one served.
   uint64_t next_region(uint64_t last) {
-    for (int spins = 0;; ++spins) {
+    for (Spin spin;;) {
       const uint64_t state = state_.load();
       if ((state & open) && state / one_region != last) return state;
-      if (spins < max_spins) {
-        QKV_PAUSE();
-      } else {
-        state_.wait(state);
-      }
+      if (!spin.again()) state_.wait(state);
     }
   }
 
@@ -186,7 +216,7 @@ int thread_index() { return own_index; }
 
 void parallel_for(int64_t count, FunctionRef<void(int64_t)> item) {
   const int team = static_cast<int>(std::min<int64_t>(threads(), count));
-  Region region{count, item};
+  Region region{count, team, item};
   if (team <= 1 || !Team::instance().run(region, team - 1)) {
     for (int64_t i = 0; i < count; ++i) item(i);
     return;

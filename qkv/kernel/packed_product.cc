@@ -88,7 +88,8 @@ void multiply_block(Matrix a, std::span<const Product> products, int64_t first_r
   }
   if (items == 0) return;  // no columns
   // Items that are too small to be handed out one by one are handed out together.
-  const int64_t runs = std::clamp<int64_t>(std::llround(cost), 1, items);
+  const int64_t wanted = std::llround(cost), team = threads();
+  const int64_t runs = std::clamp<int64_t>(wanted > 1 ? rounded_up(wanted, team) : 1, 1, items);
   parallel_for(runs, [&](int64_t run) {
     int64_t before = 0;  // items of the parts before
     for (size_t i = 0; i < products.size(); before += parts[i++].items.count()) {
@@ -118,7 +119,9 @@ WorkItems PackedMatrix::Form::grouped(int64_t a_rows, int64_t rows, int64_t widt
                                       int64_t together, int64_t max_items) const {
   const int64_t pieces = ceil_div(a_rows, rows), panels = ceil_div(columns_, width);
   if (panels == 0) return {};
-  const int64_t work_of_panel = std::min(rows, a_rows) * rows_ * width;
+  // Of few rows the time is that of reading the panel.
+  constexpr int64_t rows_of_reading = 8;
+  const int64_t work_of_panel = std::max(std::min(rows, a_rows), rows_of_reading) * rows_ * width;
   const int64_t min_panels = std::clamp(
       std::max(pieces * panels / max_items, ceil_div(min_work, work_of_panel * together)), int64_t{1}, panels);
   const int64_t group = ceil_div(panels, panels / min_panels);  // of about the same size

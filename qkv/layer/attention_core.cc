@@ -99,12 +99,12 @@ AttentionVariableResult AttentionCore::attend_heads(const Heads& heads, const Ca
                                                options, pass);
   }
   if (!log) {
-    const bool rounds = x.products == Precision::bf16 && recording(std::vector<Variable>{x.q, x.k, x.v});
+    const bool rounds = x.products == Precision::bf16 && recording({x.q, x.k, x.v});
     const auto read = [&](const Variable& of) { return rounds ? convert(of, DType::bf16) : of; };
     return {pass.part.attend(read(x.q), read(x.k), read(x.v), options), {}, {}};
   }
   if (!log->mean_over_heads) return attention_with_weights(x.q, x.k, x.v, options);
-  require(!recording(std::vector<Variable>{x.q, x.k, x.v}), "AttentionLog",
+  require(!recording({x.q, x.k, x.v}), "AttentionLog",
           "mean_over_heads is not available while gradients are recorded");
   const AttentionResult result = attention_with_mean_weights(x.q.value(), x.k.value(), x.v.value(), options);
   return {result.out, result.weights, {}};

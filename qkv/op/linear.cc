@@ -25,8 +25,7 @@ void check(const Variable& x, const Weight& w, const Variable& b) {
 }
 
 bool is_recorded(const Variable& x, const WeightAndBias& layer) {
-  const Variable inputs[] = {x, layer.weight.master(), layer.bias};
-  return recording(inputs);
+  return recording({x, layer.weight.master(), layer.bias});
 }
 
 // The gradient of max(0, y) from that of the result: of the result itself, or where it is positive.
@@ -42,10 +41,11 @@ struct Relu {
 
 // The node of y = x W^T + b, or of y = max(0, x W^T + b); `kept` is x as kept_input() has it. The gradient of x has its type.
 Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, const Tensor& y) {
+  if (!is_recorded(x, layer)) return y;
   const Weight& w = layer.weight;
   const int64_t K = w.dim(1), N = w.dim(0), M = kept.numel() / K;
   Relu relu;
-  if (layer.relu && is_recorded(x, layer)) {
+  if (layer.relu) {
     if (w.precision() == Precision::bf16)
       relu.positive = PositiveNumbers(y);
     else

@@ -25,8 +25,7 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
   const auto normalize = [&](int64_t m, float& mean, float& rstd) {
     kernel::kernels().rows.layer_norm(from + m * C, w, b, C, eps, to + m * C, &mean, &rstd);
   };
-  const Variable inputs[] = {x, weight, bias};
-  if (!recording(inputs)) {
+  if (!recording({x, weight, bias})) {
     for_each_row(M, C, [&](int64_t m) {
       float mean = 0, rstd = 0;
       normalize(m, mean, rstd);

@@ -1,5 +1,7 @@
 #include "qkv/op/shape.h"
 
+#include <utility>
+
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 
@@ -7,10 +9,10 @@ namespace qkv {
 
 Variable reshape(const Variable& x, const Shape& shape) {
   const OpScope scope("reshape");
-  const Tensor y = x.value().contiguous_copy().reshape(shape);
-  return record("reshape", {x}, y, [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
-    return std::vector<Tensor>{dy.contiguous_copy().reshape(from)};
-  });
+  return record("reshape", {x}, x.value().contiguous_copy().reshape(shape),
+                [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
+                  return std::vector<Tensor>{dy.contiguous_copy().reshape(from)};
+                });
 }
 
 Variable transpose(const Variable& x, int a, int b) {
@@ -34,8 +36,8 @@ Variable split_heads(const Variable& x, int64_t heads) {
   if (x.value().rank() != 3 || heads <= 0 || x.dim(2) % heads != 0)
     fail("split_heads", "x is {}: its width must be a multiple of {} heads", describe("BTC", x.shape()), heads);
   const OpScope scope("split_heads");
-  const Tensor in = x.value().contiguous_copy();
-  return record("split_heads", {x}, in.reshape({in.dim(0), in.dim(1), heads, in.dim(2) / heads}).transpose(1, 2),
+  const Shape split = {x.dim(0), x.dim(1), heads, x.dim(2) / heads};
+  return record("split_heads", {x}, x.value().contiguous_copy().reshape(split).transpose(1, 2),
                 [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
                   return std::vector<Tensor>{dy.transpose(1, 2).contiguous_copy().reshape(from)};
                 });
@@ -44,9 +46,10 @@ Variable split_heads(const Variable& x, int64_t heads) {
 Variable join_heads(const Variable& x) {
   require(x.value().rank() == 4, "join_heads", "x must be (B,H,T,D), got {}", x.shape());
   const OpScope scope("join_heads");
-  const Tensor rows = x.value().transpose(1, 2).contiguous_copy();
-  return record("join_heads", {x}, rows.reshape({rows.dim(0), rows.dim(1), rows.dim(2) * rows.dim(3)}),
-                [from = rows.shape()](const Tensor& dy, const std::vector<bool>&) {
+  Tensor rows = x.value().transpose(1, 2).contiguous_copy();
+  const Shape split = rows.shape();
+  return record("join_heads", {x}, std::move(rows).reshape({split[0], split[1], split[2] * split[3]}),
+                [from = split](const Tensor& dy, const std::vector<bool>&) {
                   return std::vector<Tensor>{dy.contiguous_copy().reshape(from).transpose(1, 2)};
                 });
 }

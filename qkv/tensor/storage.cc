@@ -1,8 +1,8 @@
 #include "qkv/tensor/storage.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -17,13 +17,19 @@ namespace qkv {
 namespace {
 
 // Small blocks have eight sizes per power of two: at most an eighth is wasted, and batches of similar lengths share blocks.
-int64_t size_class(int64_t bytes) {
-  if (bytes <= 256) return 256;
-  const int64_t step = int64_t{1} << (std::bit_width(static_cast<uint64_t>(bytes - 1)) - 4);
-  return rounded_up(bytes, step);
+struct SizeClass {
+  int64_t bytes = 256;
+  size_t index = 0;
+};
+constexpr SizeClass size_class(int64_t bytes) {
+  if (bytes <= 256) return {};
+  const int bits = std::bit_width(static_cast<uint64_t>(bytes - 1)) - 4;  // of a step
+  const int64_t steps = rounded_up(bytes, int64_t{1} << bits) >> bits;    // 9 to 16
+  return {steps << bits, static_cast<size_t>(8 * (bits - 5) + steps - 8)};
 }
 
 constexpr int64_t largest_small_block = 64 << 10;
+constexpr size_t size_classes = size_class(largest_small_block).index + 1;
 constexpr std::align_val_t alignment{64};
 
 bool is_small(int64_t capacity) { return capacity <= largest_small_block; }
@@ -31,7 +37,7 @@ bool is_small(int64_t capacity) { return capacity <= largest_small_block; }
 // A large block has whole pages, so that each can be returned to the system.
 int64_t capacity_for(int64_t bytes) {
   const int64_t needed = bytes + guard_bytes();
-  return is_small(needed) ? size_class(needed) : rounded_up(needed, page_bytes());
+  return is_small(needed) ? size_class(needed).bytes : rounded_up(needed, page_bytes());
 }
 
 // Free blocks form a linked list: each holds the address of the next one, so freeing a block allocates nothing.
@@ -51,7 +57,7 @@ class Pool {
     const std::lock_guard lock(mutex_);
     statistics_.used_bytes -= capacity;
     if (is_small(capacity)) {
-      next_of(block) = std::exchange(small_.find(capacity)->second, block);
+      next_of(block) = std::exchange(small_[size_class(capacity).index], block);
     } else {
       forbid_use(block, capacity);
       large_.give({block, capacity});
@@ -71,7 +77,7 @@ class Pool {
 
  private:
   std::byte* take_small(int64_t capacity) {
-    std::byte*& first = small_.try_emplace(capacity, nullptr).first->second;
+    std::byte*& first = small_[size_class(capacity).index];
     if (first != nullptr) return std::exchange(first, next_of(first));
     auto* const block = static_cast<std::byte*>(::operator new(static_cast<size_t>(capacity), alignment));
     count_allocation(capacity);
@@ -133,15 +139,16 @@ class Pool {
       }
       statistics_.pool_bytes -= range.bytes;
     }
-    for (auto& [capacity, first] : small_)
-      while (first != nullptr && statistics_.pool_bytes > target) {
+    for (int64_t capacity = 256; is_small(capacity); capacity = size_class(capacity + 1).bytes)
+      for (std::byte*& first = small_[size_class(capacity).index];
+           first != nullptr && statistics_.pool_bytes > target;) {
         ::operator delete(std::exchange(first, next_of(first)), alignment);
         statistics_.pool_bytes -= capacity;
       }
   }
 
   ForkSafeMutex mutex_;
-  std::map<int64_t, std::byte*> small_;  // the first free block of each capacity
+  std::array<std::byte*, size_classes> small_ = {};  // the first free block of each size
   FreeRanges large_;
   size_t large_blocks_ = 0;  // in use
   StorageStatistics statistics_;

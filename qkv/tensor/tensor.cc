@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "qkv/base/error.h"
 
@@ -139,22 +140,20 @@ bool Tensor::contiguous() const {
   return true;
 }
 
-Tensor Tensor::reshape(const Shape& shape) const {
+Tensor Tensor::reshape(const Shape& shape) && {
   require(shape.numel() == numel(), "reshape", "shape {} cannot become {}", shape_, shape);
   require(contiguous(), "reshape", "the tensor must be contiguous: shape {}, strides {}", shape_, strides_);
-  Tensor t = *this;
-  t.shape_ = shape;
-  t.strides_ = contiguous_strides(shape);
-  return t;
+  shape_ = shape;
+  strides_ = contiguous_strides(shape);
+  return std::move(*this);
 }
 
-Tensor Tensor::transpose(int a, int b) const {
+Tensor Tensor::transpose(int a, int b) && {
   a = checked_axis(shape_, a, "transpose");
   b = checked_axis(shape_, b, "transpose");
-  Tensor t = *this;
-  std::swap(t.shape_[a], t.shape_[b]);
-  std::swap(t.strides_[a], t.strides_[b]);
-  return t;
+  std::swap(shape_[a], shape_[b]);
+  std::swap(strides_[a], strides_[b]);
+  return std::move(*this);
 }
 
 Tensor Tensor::slice(int axis, int64_t begin, int64_t end) const {

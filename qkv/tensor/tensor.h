@@ -74,8 +74,10 @@ class Tensor {
   }
 
   // Views.
-  Tensor reshape(const Shape& shape) const;  // of a contiguous tensor
-  Tensor transpose(int a, int b) const;
+  Tensor reshape(const Shape& shape) const& { return Tensor(*this).reshape(shape); }  // of a contiguous tensor
+  Tensor reshape(const Shape& shape) &&;
+  Tensor transpose(int a, int b) const& { return Tensor(*this).transpose(a, b); }
+  Tensor transpose(int a, int b) &&;
   Tensor slice(int axis, int64_t begin, int64_t end) const;
   Tensor select(int axis, int64_t index) const;  // drops the axis
   Tensor expand(const Shape& shape) const;       // axes of length 1 are repeated with stride 0
