@@ -14,14 +14,16 @@ struct Ahead {
   int64_t steps = 0, bytes_of_step = 0;
 };
 
-// The share of the tile of rows [row, row + rows) of all_rows in `bytes` bytes that all tiles fetch together, each in a loop of
-// `steps` steps, `lines` lines in a step. Few tiles fetch in every step, which keeps memory evenly busy. Where many share a
-// panel, each fetches its few lines in its first steps: an instruction that prefetches takes the place of one that multiplies.
-QKV_INLINE Ahead ahead_of_tile(const void* from, int64_t steps, int lines, int64_t bytes, int64_t row, int64_t rows,
-                               int64_t all_rows) {
-  const int64_t begin = bytes * row / all_rows, part = bytes * rows / all_rows;
-  const int64_t needed = part / (lines * cache_line) + 1, fetching = needed < steps / 8 ? needed : steps;
-  return {static_cast<const char*>(from) + begin, fetching, part / (fetching > 0 ? fetching : 1)};
+// What the tile of rows [row, row + rows) fetches, `share` bytes for each, in a loop of `steps` steps, `lines` lines in a step. Few
+// tiles fetch in every step, which keeps memory evenly busy. Where many share a panel, each fetches its few lines in its first
+// steps: an instruction that prefetches takes the place of one that multiplies. Divisions take as long as a step or two of
+// the loop over the depth, so the share is computed once for all tiles.
+QKV_INLINE Ahead ahead_of_tile(const void* from, int64_t steps, int lines, int64_t share, int64_t row,
+                               int64_t rows) {
+  const char* const part = static_cast<const char*>(from) + row * share;
+  const int64_t bytes = rows * share, needed = bytes / (lines * cache_line) + 1;
+  if (needed < steps / 8) return {part, needed, lines * cache_line};
+  return {part, steps, steps > 0 ? bytes / steps : 0};
 }
 
 // To the second-level cache: the lines of a step, at equal distances; nothing after the steps that fetch.

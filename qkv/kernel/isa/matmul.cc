@@ -9,9 +9,9 @@ namespace {
 
 // Rows [first_row, first_row + rows) of the product and `vectors` vectors of columns; `last` columns in the last
 // vector, `whole` if it is full. Loops over the sums are short, so that compilers unroll them and keep the sums in
-// registers.
+// registers. share: bytes of the next panel that a tile fetches for each of its rows.
 template <int rows, int vectors, bool whole, class Element>
-void tile(const PanelProduct<Element>& p, int64_t first_row, int last) {
+void tile(const PanelProduct<Element>& p, int64_t first_row, int last, int64_t share) {
   const auto get = [&](const float* at, int v) {
     return whole || v + 1 < vectors ? load(at + v * lanes) : load_part(at + v * lanes, last);
   };
@@ -56,8 +56,7 @@ void tile(const PanelProduct<Element>& p, int64_t first_row, int last) {
     b += b_row;
   };
   constexpr int lines = tile_vectors == 4 && rows > tile_rows / 2 ? 2 : 1;
-  const int64_t bytes = p.depth * b_row * static_cast<int64_t>(sizeof(Element));
-  const Ahead ahead = p.next ? ahead_of_tile(p.next, p.depth, lines, bytes, first_row, rows, p.rows) : Ahead{};
+  const Ahead ahead = p.next ? ahead_of_tile(p.next, p.depth, lines, share, first_row, rows) : Ahead{};
   int64_t k = 0;
   for (; k < ahead.steps; ++k) {
     fetch<lines>(ahead, k);
@@ -88,7 +87,7 @@ void tile(const PanelProduct<Element>& p, int64_t first_row, int last) {
 }
 
 template <class Element>
-using Tile = void (*)(const PanelProduct<Element>&, int64_t, int);
+using Tile = void (*)(const PanelProduct<Element>&, int64_t, int, int64_t);
 
 template <class Element, int vectors, bool whole>
 Tile<Element> tile_of(int64_t rows) {
@@ -111,11 +110,12 @@ Tile<Element> tile_of(int64_t rows, int64_t vectors, bool whole) {
 // Tiles of about equal height: 8 rows are 4 + 4, not 6 + 2. Calls each(row, rows) for every tile.
 template <class Each>
 void for_each_tile(int64_t rows, Each each) {
-  const int64_t tiles = (rows + tile_rows - 1) / tile_rows;
+  const int64_t tiles = (rows + tile_rows - 1) / tile_rows, few = tiles > 0 ? rows / tiles : 0;
+  const int64_t tiles_of_few = (few + 1) * tiles - rows;
   for (int64_t i = 0, row = 0; i < tiles; ++i) {
-    const int64_t share = (rows - row) / (tiles - i);
-    each(row, share);
-    row += share;
+    const int64_t count = i < tiles_of_few ? few : few + 1;
+    each(row, count);
+    row += count;
   }
 }
 
@@ -123,14 +123,16 @@ template <class Element>
 void multiply_panel(const PanelProduct<Element>& p) {
   const int64_t vectors = (p.columns + lanes - 1) / lanes;
   const int last = static_cast<int>(p.columns - (vectors - 1) * lanes);
+  const int64_t bytes = p.depth * p.panel_stride * static_cast<int64_t>(sizeof(Element));
+  const int64_t share = p.next && p.rows > 0 ? bytes / p.rows : 0;
   for_each_tile(p.rows, [&](int64_t row, int64_t rows) {
     const Tile<Element> tile = tile_of<Element>(rows, vectors, last == lanes);
-    if (!p.a_packed) return tile(p, row, last);
+    if (!p.a_packed) return tile(p, row, last, share);
     PanelProduct<Element> part = p;
     part.a = p.a + row * (p.depth - 1);  // the tile begins at row * depth, and tile() adds the row
     part.a_row_stride = 1;
     part.a_column_stride = rows;
-    tile(part, row, last);
+    tile(part, row, last, share);
   });
 }
 

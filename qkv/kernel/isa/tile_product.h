@@ -101,8 +101,8 @@ void columns(TileProduct t, const float* factor) {
   const int64_t few = t.rows / panels, panels_of_more = t.rows - few * panels;
   const int64_t bytes = t.depth * t.b_row_stride * int64_t{4};
   const bool fetches = Unit::fetches_next && NV == max_vectors && t.next;
-  Ahead ahead = fetches ? ahead_of_tile(t.next, t.depth, fetched_lines(few), bytes, 0, 1, panels) : Ahead{};
   const int64_t share = fetches ? bytes / panels : 0;
+  Ahead ahead = fetches ? ahead_of_tile(t.next, t.depth, fetched_lines(few), share, 0, 1) : Ahead{};
   for (int64_t p = 0; p < panels; ++p) {
     const int64_t rows = p < panels_of_more ? few + 1 : few;
     panel_of<Unit, NV, along_rows, update>(rows)(t, factor, ahead);

@@ -194,14 +194,14 @@ template <BlockLayout layout>
 constexpr int unit_lines = static_cast<int>((layout.bytes() / (layout.block / unit_depth) + cache_line - 1) /
                                             cache_line);
 
+// share: bytes of the next panel that a tile fetches for each of its rows.
 template <BlockLayout layout, int rows>
-void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
+void few_tile(const PanelOfBlocksProduct& p, int64_t row, int64_t share) {
   constexpr int units = layout.block / unit_depth, groups = unit_depth / layout.group;  // of a block, of a unit
   const uint8_t* block = p.panel;
   vf total[rows][parts] = {};
-  const int64_t bytes = p.blocks * layout.bytes();
   const Ahead ahead =
-      ahead_of_tile(p.panel + bytes, p.blocks * units, unit_lines<layout>, bytes, row, rows, p.rows);
+      ahead_of_tile(p.panel + p.blocks * layout.bytes(), p.blocks * units, unit_lines<layout>, share, row, rows);
   for (int64_t b = 0, g = 0; b < p.blocks; ++b, block += layout.bytes()) {
     const BlockScales<layout> scales = scales_of_block<layout>(block);
     for (int u = 0; u < units; ++u) {
@@ -267,7 +267,9 @@ void chunk_tile(const ChunkProduct& p, int64_t row, int64_t row_bytes) {
 
 template <BlockLayout layout>
 void multiply_few(const PanelOfBlocksProduct& p) {
-  for_each_row_tile<few_rows_of_tile>(p.rows, [&]<int rows>(int64_t row) { few_tile<layout, rows>(p, row); });
+  const int64_t share = p.blocks * layout.bytes() / p.rows;
+  for_each_row_tile<few_rows_of_tile>(p.rows,
+                                      [&]<int rows>(int64_t row) { few_tile<layout, rows>(p, row, share); });
 }
 
 // Of two panels with minimums, the sums of eight rows would not fit the registers.

@@ -15,6 +15,7 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
                           int64_t count, Ahead ahead, vi (&sums)[rows][vectors]) {
   constexpr int chains = rows == 1 ? 4 : rows == 2 ? 2 : 1;
   vi chain[chains][rows][vectors] = {};
+  if constexpr (chains == 1) __builtin_memcpy(chain[0], sums, sizeof(sums));
   int64_t s = 0;
   const auto weights_at = [&](int64_t step, int v) __attribute__((always_inline)) {
     return wide_weights(
@@ -57,13 +58,14 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v)
 #pragma GCC unroll 4
-      for (int i = 0; i < chains; ++i) sums[r][v] += chain[i][r][v];
+      for (int i = 0; i < chains; ++i) sums[r][v] = (chains == 1 ? vi{} : sums[r][v]) + chain[i][r][v];
 }
 
 // One or more panels of a product, and where their columns go. The scales of a panel stand behind its numbers.
 struct Int8Panel {
   const uint8_t* numbers;
   int64_t numbers_bytes;
+  int64_t share;  // bytes of the panels after these, that a tile fetches for each of its rows
   QuantizedResult result;
 
   int64_t stride() const { return numbers_bytes + 4 * quantized_width; }
@@ -77,7 +79,8 @@ QKV_INLINE int64_t panel_count(const Int8Product& p) {
 // Panels [i, i + panels).
 template <int panels>
 QKV_INLINE Int8Panel panels_of(const Int8Product& p, int64_t i) {
-  Int8Panel out = {p.panels, p.steps * step_bytes, p.result};
+  Int8Panel out = {p.panels, p.steps * step_bytes, 0, p.result};
+  out.share = panels * out.stride() / p.rows;
   const int64_t column = i * quantized_width, left = p.result.columns - column;
   out.numbers += i * out.stride();
   out.result.c += column;
@@ -93,9 +96,7 @@ QKV_INLINE void finish_rows(const Int8Product& p, const Int8Panel& panel, int64_
   constexpr int panels = vectors / parts;
   add_steps(p.a.numbers + row * p.a.stride + first * step_depth, p.a.stride, panel.numbers + first * step_bytes,
             panel.stride(), p.steps - first,
-            ahead_of_tile(panel.numbers + panels * panel.stride(), p.steps, panels, panels * panel.stride(), row,
-                          rows, p.rows),
-            sums);
+            ahead_of_tile(panel.numbers + panels * panel.stride(), p.steps, panels, panel.share, row, rows), sums);
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
     const vf scale = broadcast(p.a.scales[row + r]);
