@@ -34,11 +34,27 @@ class Threads {
 TEST(Threads, EveryItemIsDoneOnce) {
   for (const int count : {1, 2, 4}) {
     const Threads guard(count);
-    for (const int64_t n : {0, 1, 2, 3, 7, 1000}) {
+    for (const int64_t n : {0, 1, 2, 3, 7, 63, 64, 65, 1000}) {
       std::vector<int> done(static_cast<size_t>(n), 0);
       parallel_for(n, [&](int64_t i) { ++done[static_cast<size_t>(i)]; });
       EXPECT_EQ(done, std::vector<int>(static_cast<size_t>(n), 1)) << count << " threads, " << n << " items";
     }
+  }
+}
+
+// Each item waits until all have begun, so no thread can take a second one.
+TEST(Threads, AThreadBeginsWithTheSameItemsInEveryCall) {
+  const Threads guard(3);
+  for (int call = 0; call < 20; ++call) {
+    std::atomic<int> begun{0};
+    std::vector<int> by(3, -1);
+    parallel_for(3, [&](int64_t i) {
+      by[static_cast<size_t>(i)] = thread_index();
+      ++begun;
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (begun < 3 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    });
+    EXPECT_EQ(by, (std::vector<int>{0, 1, 2}));
   }
 }
 
