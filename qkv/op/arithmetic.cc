@@ -40,7 +40,8 @@ double sum_of_products(const Tensor& a, const Tensor& b) {
 Variable add(const Variable& a, const Variable& b) {
   check_same("add", a, b);
   const OpScope scope("add", OpWork::moves(a.value(), 3));
-  const Tensor x0 = a.value().contiguous_copy(), x1 = b.value().contiguous_copy();
+  Tensor copies[2];
+  const Tensor &x0 = a.value().contiguous_in(copies[0]), &x1 = b.value().contiguous_in(copies[1]);
   return record("add", {a, b}, elementwise(kernel::kernels().rows.add, x0, x1),
                 [](const Tensor& dy, const std::vector<bool>&) {
                   return std::vector<Tensor>{dy, dy};

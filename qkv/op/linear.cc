@@ -40,7 +40,7 @@ struct Relu {
 };
 
 // The node of y = x W^T + b, or of y = max(0, x W^T + b); `kept` is x as kept_input() has it. The gradient of x has its type.
-Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, const Tensor& y) {
+Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, Tensor y) {
   if (!is_recorded(x, layer)) return y;
   const Weight& w = layer.weight;
   const int64_t K = w.dim(1), N = w.dim(0), M = kept.numel() / K;
@@ -100,7 +100,8 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
   for (; layers.size() > max_layers; layers = layers.subspan(max_layers), results = results.subspan(max_layers))
     linear(x, layers.first(max_layers), results.first(max_layers));
   const OpScope scope("linear");
-  const Tensor given = x.value().contiguous_copy();
+  Tensor copy;
+  const Tensor& given = x.value().contiguous_in(copy);
   const Tensor converted = given.dtype() == DType::f32 ? Tensor() : convert(given, DType::f32);
   const Tensor& in = converted.defined() ? converted : given;
   const int64_t M = in.dim(-1) > 0 ? in.numel() / in.dim(-1) : 0;
@@ -116,13 +117,12 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     Shape shape = x.shape();
     shape[shape.rank() - 1] = w.dim(0);
     ys[i] = Tensor::empty(shape);
-    if (b.defined()) biases[i] = b.value().contiguous_copy();
+    const float* bias = b.defined() ? b.value().contiguous_in(biases[i]).data<float>() : nullptr;
     columns += w.dim(0);
     products[count++] = {.b = is_recorded(x, layers[i]) ? w.recorded_forward(M) : w.forward(),
                          .c = ys[i].data<float>(),
                          .c_row_stride = w.dim(0),
-                         .options = {.bias = b.defined() ? std::as_const(biases[i]).data<float>() : nullptr,
-                                     .relu = layers[i].relu}};
+                         .options = {.bias = bias, .relu = layers[i].relu}};
   }
   if (count > 0) {
     kernel::matmul(matrix(in, M), std::span(products.data(), count));
@@ -130,9 +130,9 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
   }
   const bool records = std::ranges::any_of(
       layers, [&](const WeightAndBias& layer) { return layer.weight.defined() && is_recorded(x, layer); });
-  const Tensor kept = records ? kept_input(given, layers) : in;
+  const Tensor kept = records ? kept_input(given, layers) : Tensor();
   for (size_t i = 0; i < layers.size(); ++i)
-    results[i] = ys[i].defined() ? recorded(x, layers[i], kept, ys[i]) : Variable();
+    results[i] = ys[i].defined() ? recorded(x, layers[i], kept, std::move(ys[i])) : Variable();
 }
 
 }  // namespace qkv

@@ -15,9 +15,11 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
     fail("layer_norm", "x (..., C) is {}, weight (C) is {}, bias (C) is {}", x.shape(), weight.shape(),
          bias.defined() ? to_string(bias.shape()) : "not given");
   const OpScope scope("layer_norm", OpWork::moves(x.value(), 2));
-  const Tensor in = x.value().contiguous_copy();
-  const Tensor weights = weight.value().contiguous_copy();
-  const Tensor biases = bias.defined() ? bias.value().contiguous_copy() : Tensor::zeros({C});
+  Tensor copies[3];
+  const Tensor& in = x.value().contiguous_in(copies[0]);
+  const Tensor& weights = weight.value().contiguous_in(copies[1]);
+  if (!bias.defined()) copies[2] = Tensor::zeros({C});
+  const Tensor& biases = bias.defined() ? bias.value().contiguous_in(copies[2]) : copies[2];
   const int64_t M = in.numel() / C;
   Tensor y = Tensor::empty(in.shape());
   const float *from = in.data<float>(), *w = weights.data<float>(), *b = biases.data<float>();

@@ -196,6 +196,12 @@ Tensor Tensor::expand(const Shape& shape) const {
 
 Tensor Tensor::contiguous_copy() const { return contiguous() ? *this : clone(); }
 
+const Tensor& Tensor::contiguous_in(Tensor& copy) const {
+  if (contiguous()) return *this;
+  copy = clone();
+  return copy;
+}
+
 Tensor Tensor::clone() const {
   Tensor t = empty(shape_, dtype_);
   t.copy_from(*this);
