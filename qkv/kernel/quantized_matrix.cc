@@ -32,7 +32,9 @@ class QuantizedForm : public PackedMatrix::Form {
     constexpr int64_t max_piece = 64;
     WorkItems items = grouped(a_rows, rounded_up(ceil_div(a_rows, ceil_div(a_rows, max_piece)), 8), quantized_width,
                               400'000, together);
-    items.group = std::min(rounded_up(items.group, 2), items.panels);
+    const int64_t even = std::min(rounded_up(items.group, 2), items.panels);
+    items.cost *= static_cast<double>(even) / static_cast<double>(items.group);
+    items.group = even;
     return items;
   }
   void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override {

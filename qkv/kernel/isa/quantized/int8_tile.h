@@ -14,8 +14,6 @@ template <int rows, int vectors>
 QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weights, int64_t panel_stride,
                           int64_t count, Ahead ahead, vi (&sums)[rows][vectors]) {
   constexpr int chains = rows == 1 ? 4 : rows == 2 ? 2 : 1;
-  vi chain[chains][rows][vectors] = {};
-  if constexpr (chains == 1) __builtin_memcpy(chain[0], sums, sizeof(sums));
   int64_t s = 0;
   const auto weights_at = [&](int64_t step, int v) __attribute__((always_inline)) {
     return wide_weights(
@@ -31,6 +29,8 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
     }
     add_row_pairs(pairs, sums);
   }
+  vi chain[chains][rows][vectors] = {};
+  __builtin_memcpy(chain[0], sums, sizeof(sums));
   const RowPointers<rows, int8_t> x(a, a_stride);
   const auto step = [&](int64_t at, int i) __attribute__((always_inline)) {
     WideWeights w[vectors];
@@ -56,9 +56,11 @@ QKV_INLINE void add_steps(const int8_t* a, int64_t a_stride, const uint8_t* weig
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v)
+    for (int v = 0; v < vectors; ++v) {
+      sums[r][v] = chain[0][r][v];
 #pragma GCC unroll 4
-      for (int i = 0; i < chains; ++i) sums[r][v] = (chains == 1 ? vi{} : sums[r][v]) + chain[i][r][v];
+      for (int i = 1; i < chains; ++i) sums[r][v] += chain[i][r][v];
+    }
 }
 
 // One or more panels of a product, and where their columns go. The scales of a panel stand behind its numbers.
