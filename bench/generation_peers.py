@@ -13,6 +13,7 @@ Needs build/cli/qkv, and gguf, numpy and xllamacpp (llama.cpp) from PyPI.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -171,6 +172,11 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    missing = [module for module in ("gguf", "numpy", "xllamacpp") if importlib.util.find_spec(module) is None]
+    if missing:
+        parser.error(f"needs: pip install {' '.join(missing)}")
+    if not os.path.exists(options.qkv):
+        parser.error(f"{options.qkv} does not exist: build it, or name it by --qkv")
     both = "qkv | llama.cpp | factor"
     print(f"| model | prompt of {PROMPT}: {both} | {GENERATED} tokens: {both} | GB/s |")
     print("| --- | --: | --: | --: | --: | --: | --: | --: |", flush=True)

@@ -16,6 +16,7 @@ Needs build/bench/train_bench, torch from PyPI, and a C++ compiler for torch.com
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import math
 import os
@@ -38,7 +39,7 @@ RECIPES = {
         "batches": 2,
     },
 }
-VARIANTS = ("nn, eager", "nn, compiled", "sdpa, eager", "sdpa, compiled")
+VARIANTS = ("nn-eager", "nn-compiled", "sdpa-eager", "sdpa-compiled")
 PAD, BOS, EOS = 0, 1, 2
 POSITIONS = 64
 DROPOUT = 0.1
@@ -261,6 +262,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--all", action="store_true", help="show every run, on stderr")
     options = parser.parse_args()
+    missing = [module for module in ("torch",) if importlib.util.find_spec(module) is None]
+    if missing:
+        parser.error(f"needs: pip install {' '.join(missing)}")
+    if not os.path.exists(options.bench):
+        parser.error(f"{options.bench} does not exist: build it, or name it by --bench")
     print("| work | tokens/s | PyTorch | tokens/s | faster by | MB resident |")
     print("| --- | --: | --- | --: | --: | --: |", flush=True)
     with tempfile.TemporaryDirectory() as folder:

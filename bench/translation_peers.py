@@ -14,6 +14,7 @@ Needs build/bench/decode_bench, and ctranslate2 and numpy from PyPI.
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import random
@@ -32,8 +33,8 @@ FORMATS = {
     "f32": (["--weights", "f32"], "float32"),
     "bf16": (["--weights", "bf16", "--precision", "bf16"], "int8"),
     "int8": (["--weights", "int8"], "int8"),
-    "int8, cache int8": (["--weights", "int8", "--cache", "int8"], "int8"),
-    "q4_0, cache int8": (["--weights", "q4_0", "--cache", "int8"], "int8"),
+    "int8-cache-int8": (["--weights", "int8", "--cache", "int8"], "int8"),
+    "q4_0-cache-int8": (["--weights", "q4_0", "--cache", "int8"], "int8"),
 }
 
 
@@ -190,6 +191,11 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    missing = [module for module in ("ctranslate2", "numpy") if importlib.util.find_spec(module) is None]
+    if missing:
+        parser.error(f"needs: pip install {' '.join(missing)}")
+    if not os.path.exists(options.bench):
+        parser.error(f"{options.bench} does not exist: build it, or name it by --bench")
     print("| work | qkv | tokens/s | CTranslate2 | tokens/s | faster by | MB resident |")
     print("| --- | --- | --: | --- | --: | --: | --: |", flush=True)
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):
