@@ -13,13 +13,12 @@ Needs build/cli/qkv, and gguf, numpy and xllamacpp (llama.cpp) from PyPI.
 """
 
 import argparse
-import importlib.util
-import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
+
+from peer_processes import answer, command_of, in_turn, options_of, run_job
 
 MODELS = {
     "110M": {"width": 768, "ffn": 2048, "layers": 12, "heads": 12},
@@ -61,6 +60,7 @@ def blocks(noise, name, rows, columns):
 
 
 def write_gguf(path, size, name):
+    """Returns the bytes of all matrices but the embedding table, of which a token reads one row."""
     import gguf
     import numpy
 
@@ -84,31 +84,35 @@ def write_gguf(path, size, name):
     writer.add_token_types([2, 3, 3] + [6] * 256 + [1] * (VOCABULARY - len(pieces)))
 
     def matrix(tensor, rows, columns):
-        writer.add_tensor(f"{tensor}.weight", blocks(noise, name, rows, columns), raw_dtype=kind)
+        numbers = blocks(noise, name, rows, columns)
+        writer.add_tensor(f"{tensor}.weight", numbers, raw_dtype=kind)
+        return numbers.nbytes
 
     def norm(tensor):
         writer.add_tensor(f"{tensor}.weight", numpy.ones(width, numpy.float32))
 
     matrix("token_embd", VOCABULARY, width)
+    read = 0
     for layer in range(size["layers"]):
         block = f"blk.{layer}."
         norm(block + "attn_norm")
         for tensor in ("attn_q", "attn_k", "attn_v", "attn_output"):
-            matrix(block + tensor, width, width)
+            read += matrix(block + tensor, width, width)
         norm(block + "ffn_norm")
-        matrix(block + "ffn_gate", ffn, width)
-        matrix(block + "ffn_up", ffn, width)
-        matrix(block + "ffn_down", width, ffn)
+        read += matrix(block + "ffn_gate", ffn, width)
+        read += matrix(block + "ffn_up", ffn, width)
+        read += matrix(block + "ffn_down", width, ffn)
     norm("output_norm")
-    matrix("output", VOCABULARY, width)
+    read += matrix("output", VOCABULARY, width)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+    return read
 
 
 def llama_cpp_process(job):
-    """One line of JSON: tokens a second of the long prompt, and of what is generated behind the short one."""
+    """Tokens a second of the long prompt, and of what is generated behind the short one."""
     import xllamacpp
 
     settings = xllamacpp.CommonParams()
@@ -122,37 +126,17 @@ def llama_cpp_process(job):
         request |= {"cache_prompt": False, "ignore_eos": True, "stream": False, "timings_per_token": True}
         return server.handle_completions(request)["timings"]
 
-    print(
-        json.dumps(
-            {
-                "prompt": timings(PROMPT, 1)["prompt_per_second"],
-                "generated": timings(SHORT_PROMPT, GENERATED)["predicted_per_second"],
-            }
-        )
-    )
-
-
-def llama_cpp(file, threads):
-    job = json.dumps({"file": file, "threads": threads})
-    command = [sys.executable, __file__, "--process", job]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    return {
+        "prompt": timings(PROMPT, 1)["prompt_per_second"],
+        "generated": timings(SHORT_PROMPT, GENERATED)["predicted_per_second"],
+    }
 
 
 def qkv(program, file, threads):
     def timings(prompt, generated):
-        command = [
-            program,
-            "generate",
-            "--model",
-            file,
-            "--prompt",
-            "a" * prompt,
-            "--temperature",
-            "0",
-            "--timings",
-        ]
+        command = [program, "generate", "--model", file, "--prompt", "a" * prompt]
         command += ["--min-tokens", str(generated), "--max-tokens", str(generated), "--threads", str(threads)]
+        command += ["--temperature", "0", "--timings"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
         found = re.findall(r"([\d,]+(?:\.\d+)?) tokens/s", done.stderr)
         if len(found) != 2:
@@ -162,21 +146,18 @@ def qkv(program, file, threads):
     return {"prompt": timings(PROMPT, 1)[0], "generated": timings(SHORT_PROMPT, GENERATED)[1]}
 
 
+def programs_of(file, options):
+    llama_cpp = command_of(__file__, {"file": file, "threads": options.threads})
+    return {"qkv": lambda: qkv(options.qkv, file, options.threads), "llama.cpp": lambda: answer(llama_cpp)}
+
+
 def main():
-    if sys.argv[1:2] == ["--process"]:
-        return llama_cpp_process(json.loads(sys.argv[2]))
+    if run_job(llama_cpp_process):
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--qkv", default="build/cli/qkv", help="the program")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS))
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    missing = [module for module in ("gguf", "numpy", "xllamacpp") if importlib.util.find_spec(module) is None]
-    if missing:
-        parser.error(f"needs: pip install {' '.join(missing)}")
-    if not os.path.exists(options.qkv):
-        parser.error(f"{options.qkv} does not exist: build it, or name it by --qkv")
+    options = options_of(parser, "--qkv", "build/cli/qkv", ("gguf", "numpy", "xllamacpp"))
     both = "qkv | llama.cpp | factor"
     print(f"| model | prompt of {PROMPT}: {both} | {GENERATED} tokens: {both} | GB/s |")
     print("| --- | --: | --: | --: | --: | --: | --: | --: |", flush=True)
@@ -184,23 +165,13 @@ def main():
         for name in options.formats:
             with tempfile.TemporaryDirectory() as folder:
                 file = os.path.join(folder, "model.gguf")
-                write_gguf(file, MODELS[model], name)
-                size = os.path.getsize(file) * (1 - 1 / (2 + sum_of_matrices(MODELS[model])))
-                rounds = [
-                    (qkv(options.qkv, file, options.threads), llama_cpp(file, options.threads))
-                    for _ in range(options.rounds)
-                ]
+                read = write_gguf(file, MODELS[model], name)
+                found = in_turn(programs_of(file, options), options)
             cells = []
             for what in ("prompt", "generated"):
-                ours, theirs = (max(found[side][what] for found in rounds) for side in (0, 1))
+                ours, theirs = (max(run[what] for run in found[program]) for program in ("qkv", "llama.cpp"))
                 cells += [f"{ours:,.1f}", f"{theirs:,.1f}", f"{ours / theirs:.2f}"]
-            print(f"| {model}, {name} | {' | '.join(cells)} | {ours * size / 1e9:.1f} |", flush=True)
-
-
-def sum_of_matrices(size):
-    """Parameters of the layers, in embedding tables."""
-    width = size["width"]
-    return size["layers"] * (4 * width * width + 3 * width * size["ffn"]) / (VOCABULARY * width)
+            print(f"| {model}, {name} | {' | '.join(cells)} | {ours * read / 1e9:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,36 +16,24 @@ Needs build/bench/train_bench, torch from PyPI, and a C++ compiler for torch.com
 
 import argparse
 import contextlib
-import importlib.util
 import json
 import math
 import os
 import random
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 
-RECIPES = {
-    "tiny": {"layers": 4, "width": 128, "ffn": 256, "heads": 4, "vocabulary": 10_000, "tokens": 4096, "batches": 6},
-    "base": {
-        "layers": 6,
-        "width": 512,
-        "ffn": 2048,
-        "heads": 8,
-        "vocabulary": 32_000,
-        "tokens": 2048,
-        "batches": 2,
-    },
-}
+from peer_processes import RECIPES, command_of, fastest, options_of, resident_mb, run_job, speed
+
+TARGET_TOKENS, BATCHES = {"tiny": 4096, "base": 2048}, {"tiny": 6, "base": 2}
 VARIANTS = ("nn-eager", "nn-compiled", "sdpa-eager", "sdpa-compiled")
 PAD, BOS, EOS = 0, 1, 2
 POSITIONS = 64
 DROPOUT = 0.1
 
 
-def batches(recipe):
+def batches(name):
     """Lengths (source, target) like those of captions, sorted and cut; of all batches some, evenly spread."""
     draw = random.Random(1)
 
@@ -56,10 +44,10 @@ def batches(recipe):
     pool = sorted(((s, clip(s * draw.gauss(1.05, 0.12))) for s in pool), key=lambda pair: pair[::-1])
     cut = [[]]
     for pair in pool:
-        if (pair[1] + 1) * (len(cut[-1]) + 1) > recipe["tokens"]:
+        if (pair[1] + 1) * (len(cut[-1]) + 1) > TARGET_TOKENS[name]:
             cut.append([])
         cut[-1].append(pair)
-    count = recipe["batches"]
+    count = BATCHES[name]
     return [cut[(2 * i + 1) * len(cut) // (2 * count)] for i in range(count)]
 
 
@@ -169,14 +157,8 @@ def tensors(lengths, vocabulary, draw):
     return source, source == PAD, target, real, labels[real]
 
 
-def resident_mb():
-    """The peak; that of getrusage begins with the parent's."""
-    with open("/proc/self/status", encoding="utf-8") as file:
-        return int(next(line for line in file if line.startswith("VmHWM")).split()[1]) / 1024
-
-
 def pytorch_process(job):
-    """One line of JSON, as train_bench prints: the first pass warms up, the median of the passes counts."""
+    """As train_bench: the first passes warm up, the median of the others counts."""
     idle = resident_mb()
     import torch
 
@@ -184,7 +166,7 @@ def pytorch_process(job):
     torch.manual_seed(1)
     recipe = RECIPES[job["recipe"]]
     draw = random.Random(2)
-    data = [tensors(lengths, recipe["vocabulary"], draw) for lengths in batches(recipe)]
+    data = [tensors(lengths, recipe["vocabulary"], draw) for lengths in batches(job["recipe"])]
     model = model_of(recipe, job["variant"]).train()
     adam = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
     loss_of = torch.compile(model, dynamic=True) if job["variant"].endswith("compiled") else model
@@ -201,13 +183,7 @@ def pytorch_process(job):
             adam.zero_grad()
         seconds.append(time.perf_counter() - begin)
     tokens = sum(len(batch[-1]) for batch in data)
-    speed = tokens / statistics.median(seconds[2:])
-    print(json.dumps({"tokens_per_s": speed, "resident_mb": resident_mb() - idle}))
-
-
-def answer(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=900, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    return {"tokens_per_s": tokens / statistics.median(seconds[2:]), "resident_mb": resident_mb() - idle}
 
 
 def measure(name, options, file):
@@ -225,54 +201,37 @@ def measure(name, options, file):
                 "threads": options.threads,
                 "repeat": 4,
             }
-            programs[variant, precision] = [sys.executable, __file__, "--process", json.dumps(job)]
-    best = {}
-    for _ in range(options.rounds):
-        for key, command in programs.items():
-            found = answer(command)
-            if options.all:
-                print(f"{key}: {found}", file=sys.stderr, flush=True)
-            if key not in best or found["tokens_per_s"] > best[key]["tokens_per_s"]:
-                best[key] = found
+            programs[variant, precision] = command_of(__file__, job)
+    best = fastest(programs, options)
     for precision in options.precisions:
         ours = best["qkv", precision]
         allowed = (precision, "f32")
         (variant, kind), theirs = max(
             ((key, value) for key, value in best.items() if key[0] != "qkv" and key[1] in allowed),
-            key=lambda item: item[1]["tokens_per_s"],
+            key=lambda item: speed(item[1]),
         )
         print(
-            f"| {name}, {precision} | {ours['tokens_per_s']:,.0f} "
-            f"| {variant}, {kind} | {theirs['tokens_per_s']:,.0f} "
-            f"| {ours['tokens_per_s'] / theirs['tokens_per_s']:.2f} "
+            f"| {name}, {precision} | {speed(ours):,.0f} | {variant}, {kind} | {speed(theirs):,.0f} "
+            f"| {speed(ours) / speed(theirs):.2f} "
             f"| {ours['resident_mb']:.0f} of {theirs['resident_mb']:.0f} |",
             flush=True,
         )
 
 
 def main():
-    if sys.argv[1:2] == ["--process"]:
-        return pytorch_process(json.loads(sys.argv[2]))
+    if run_job(pytorch_process):
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bench", default="build/bench/train_bench", help="the program")
     parser.add_argument("--recipes", nargs="+", choices=RECIPES, default=list(RECIPES))
     parser.add_argument("--precisions", nargs="+", choices=("f32", "bf16"), default=["f32", "bf16"])
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--all", action="store_true", help="show every run, on stderr")
-    options = parser.parse_args()
-    missing = [module for module in ("torch",) if importlib.util.find_spec(module) is None]
-    if missing:
-        parser.error(f"needs: pip install {' '.join(missing)}")
-    if not os.path.exists(options.bench):
-        parser.error(f"{options.bench} does not exist: build it, or name it by --bench")
+    options = options_of(parser, "--bench", "build/bench/train_bench", ("torch",), rounds=2)
     print("| work | tokens/s | PyTorch | tokens/s | faster by | MB resident |")
     print("| --- | --: | --- | --: | --: | --: |", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "batches.json")
         with open(file, "w", encoding="utf-8") as out:
-            json.dump({name: {"batches": batches(recipe)} for name, recipe in RECIPES.items()}, out)
+            json.dump({name: {"batches": batches(name)} for name in RECIPES}, out)
         for name in options.recipes:
             measure(name, options, file)
 

@@ -14,19 +14,14 @@ Needs build/bench/decode_bench, and ctranslate2 and numpy from PyPI.
 
 import argparse
 import contextlib
-import importlib.util
-import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
 
-RECIPES = {
-    "tiny": {"layers": 4, "width": 128, "ffn": 256, "heads": 4, "vocabulary": 10_000},
-    "base": {"layers": 6, "width": 512, "ffn": 2048, "heads": 8, "vocabulary": 32_000},
-}
+from peer_processes import RECIPES, command_of, fastest, options_of, resident_mb, run_job, speed
+
 TOKENS = 30
 # name: the arguments of decode_bench, and the type of CTranslate2 that it is compared with
 FORMATS = {
@@ -90,14 +85,8 @@ def write_ctranslate2(recipe, folder):
     spec.save(folder)
 
 
-def resident_mb():
-    """The peak; that of getrusage begins with the parent's."""
-    with open("/proc/self/status", encoding="utf-8") as file:
-        return int(next(line for line in file if line.startswith("VmHWM")).split()[1]) / 1024
-
-
 def ctranslate2_process(job):
-    """One line of JSON, as decode_bench prints: the first batch warms up, the fastest of the rounds counts."""
+    """As decode_bench: the first batch warms up, the fastest of the rounds counts."""
     idle = resident_mb()
     sys.modules["torch"] = None  # which ctranslate2 would load, and whose memory is not its own
     import ctranslate2
@@ -126,12 +115,7 @@ def ctranslate2_process(job):
         begin = time.perf_counter()
         translate(source)
         seconds.append(time.perf_counter() - begin)
-    print(json.dumps({"tokens_per_s": TOKENS * len(source) / min(seconds), "resident_mb": resident_mb() - idle}))
-
-
-def answer(command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=600, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    return {"tokens_per_s": TOKENS * len(source) / min(seconds), "resident_mb": resident_mb() - idle}
 
 
 def measure(row, folder, options):
@@ -152,22 +136,17 @@ def measure(row, folder, options):
         for workers, each in sorted(layouts):
             job = {"folder": model, "source": source, "type": kind, "workers": workers, "threads": each}
             job |= {"batch": batch, "beam": beam, "repeat": 3}
-            programs[kind, f"{workers}x{each}"] = [sys.executable, __file__, "--process", json.dumps(job)]
-    best = {}
-    for _ in range(options.rounds):
-        for name, command in programs.items():
-            found = answer(command)
-            if name not in best or found["tokens_per_s"] > best[name]["tokens_per_s"]:
-                best[name] = found
+            programs[kind, f"{workers}x{each}"] = command_of(__file__, job)
+    best = fastest(programs, options)
     for name in options.formats:
         ours, kind = best["qkv", name], FORMATS[name][1]
         layout, theirs = max(
             ((key[1], value) for key, value in best.items() if key[0] == kind),
-            key=lambda item: item[1]["tokens_per_s"],
+            key=lambda item: speed(item[1]),
         )
         print(
-            f"| {recipe}, batch {batch}, beam {beam} | {name} | {ours['tokens_per_s']:,.0f} | {kind}, {layout} "
-            f"| {theirs['tokens_per_s']:,.0f} | {ours['tokens_per_s'] / theirs['tokens_per_s']:.2f} "
+            f"| {recipe}, batch {batch}, beam {beam} | {name} | {speed(ours):,.0f} | {kind}, {layout} "
+            f"| {speed(theirs):,.0f} | {speed(ours) / speed(theirs):.2f} "
             f"| {ours['resident_mb']:.0f} of {theirs['resident_mb']:.0f} |",
             flush=True,
         )
@@ -181,21 +160,13 @@ def row_of(text):
 
 
 def main():
-    if sys.argv[1:2] == ["--process"]:
-        return ctranslate2_process(json.loads(sys.argv[2]))
+    if run_job(ctranslate2_process):
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     rows = [(recipe, batch, beam) for recipe in RECIPES for batch, beam in ((1, 1), (64, 1), (64, 4))]
-    parser.add_argument("--bench", default="build/bench/decode_bench", help="the program")
     parser.add_argument("--rows", nargs="+", type=row_of, default=rows, metavar="RECIPE,BATCH,BEAM")
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS))
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    missing = [module for module in ("ctranslate2", "numpy") if importlib.util.find_spec(module) is None]
-    if missing:
-        parser.error(f"needs: pip install {' '.join(missing)}")
-    if not os.path.exists(options.bench):
-        parser.error(f"{options.bench} does not exist: build it, or name it by --bench")
+    options = options_of(parser, "--bench", "build/bench/decode_bench", ("ctranslate2", "numpy"))
     print("| work | qkv | tokens/s | CTranslate2 | tokens/s | faster by | MB resident |")
     print("| --- | --- | --: | --- | --: | --: | --: |", flush=True)
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(KeyboardInterrupt):

@@ -57,6 +57,11 @@ Tensor one_of(const Tensor& value) {
   return Tensor::full(value.shape(), 1.0f);
 }
 
+template <class Inputs>
+bool any_requires_grad(const Inputs& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
+}
+
 void require_gradient(const Variable& value) {
   require(value.requires_grad(), "backward", "no input of this value requires a gradient");
 }
@@ -274,15 +279,9 @@ Variable record_node(std::string_view op, std::span<const Variable> inputs, Tens
   return out;
 }
 
-bool recording(std::span<const Variable> inputs) {
-  return grad_enabled &&
-         std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
-}
+bool recording(std::span<const Variable> inputs) { return grad_enabled && any_requires_grad(inputs); }
 
-bool recording(std::initializer_list<Input> inputs) {
-  return grad_enabled &&
-         std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_grad(); });
-}
+bool recording(std::initializer_list<Input> inputs) { return grad_enabled && any_requires_grad(inputs); }
 
 bool recording() { return grad_enabled; }
 

@@ -43,7 +43,7 @@ struct Region {
   static constexpr int64_t max_marked = 64;
 
   int64_t count;
-  int threads;  // at most
+  int team;  // threads, at most
   FunctionRef<void(int64_t)> item;
   std::atomic<uint64_t> taken{0};  // a bit of each item, or the number of items
   std::exception_ptr error = {};
@@ -53,7 +53,7 @@ struct Region {
     inside = true;
     try {
       if (count <= max_marked)
-        work_from(count * own_index / threads);
+        work_from(count * own_index / team);
       else
         for (int64_t i; (i = static_cast<int64_t>(taken.fetch_add(1, std::memory_order_relaxed))) < count;) item(i);
     } catch (...) {

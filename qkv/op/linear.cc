@@ -40,8 +40,7 @@ struct Relu {
 };
 
 // The node of y = x W^T + b, or of y = max(0, x W^T + b); `kept` is x as kept_input() has it. The gradient of x has its type.
-Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, Tensor y) {
-  if (!is_recorded(x, layer)) return y;
+Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, const Tensor& y) {
   const Weight& w = layer.weight;
   const int64_t K = w.dim(1), N = w.dim(0), M = kept.numel() / K;
   Relu relu;
@@ -108,6 +107,7 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
   int64_t columns = 0;  // of all layers
   std::array<kernel::Product, max_layers> products;
   std::array<Tensor, max_layers> ys, biases;
+  std::array<bool, max_layers> records = {};
   size_t count = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
     const Weight& w = layers[i].weight;
@@ -119,7 +119,8 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     ys[i] = Tensor::empty(shape);
     const float* bias = b.defined() ? b.value().contiguous_in(biases[i]).data<float>() : nullptr;
     columns += w.dim(0);
-    products[count++] = {.b = is_recorded(x, layers[i]) ? w.recorded_forward(M) : w.forward(),
+    records[i] = is_recorded(x, layers[i]);
+    products[count++] = {.b = records[i] ? w.recorded_forward(M) : w.forward(),
                          .c = ys[i].data<float>(),
                          .c_row_stride = w.dim(0),
                          .options = {.bias = bias, .relu = layers[i].relu}};
@@ -128,11 +129,14 @@ void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<
     kernel::matmul(matrix(in, M), std::span(products.data(), count));
     count_work(product_work(M, {columns, in.dim(-1)}, products[0].b));
   }
-  const bool records = std::ranges::any_of(
-      layers, [&](const WeightAndBias& layer) { return layer.weight.defined() && is_recorded(x, layer); });
-  const Tensor kept = records ? kept_input(given, layers) : Tensor();
-  for (size_t i = 0; i < layers.size(); ++i)
-    results[i] = ys[i].defined() ? recorded(x, layers[i], kept, std::move(ys[i])) : Variable();
+  const bool any_records = std::ranges::find(records, true) != records.end();
+  const Tensor kept = any_records ? kept_input(given, layers) : Tensor();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!ys[i].defined())
+      results[i] = Variable();
+    else
+      results[i] = records[i] ? recorded(x, layers[i], kept, ys[i]) : Variable(std::move(ys[i]));
+  }
 }
 
 }  // namespace qkv

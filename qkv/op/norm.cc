@@ -60,7 +60,8 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
   require(C > 0 && weight.shape() == Shape{C}, "rms_norm", "x (..., C) is {}, weight (C) is {}", x.shape(),
           weight.shape());
   const OpScope scope("rms_norm", OpWork::moves(x.value(), 2));
-  const Tensor in = x.value().contiguous_copy(), weights = weight.value().contiguous_copy();
+  Tensor copies[2];
+  const Tensor &in = x.value().contiguous_in(copies[0]), &weights = weight.value().contiguous_in(copies[1]);
   const int64_t M = in.numel() / C;
   Tensor y = Tensor::empty(in.shape());
   const float *from = in.data<float>(), *w = weights.data<float>();
@@ -68,8 +69,7 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
   const auto normalize = [&](int64_t m, float& rstd) {
     kernel::kernels().rows.rms_norm(from + m * C, w, C, eps, to + m * C, &rstd);
   };
-  const Variable inputs[] = {x, weight};
-  if (!recording(inputs)) {
+  if (!recording({x, weight})) {
     for_each_row(M, C, [&](int64_t m) {
       float rstd = 0;
       normalize(m, rstd);
