@@ -30,6 +30,7 @@ struct Response {
 
 struct Prepared {
   AttentionCall call;
+  // Where it is recorded:
   std::vector<Variable> inputs;
   Tensor q, k, v;  // of the call; in bf16 where these numbers were converted to f32
 };
@@ -37,9 +38,12 @@ struct Prepared {
 Prepared prepare_as(DType dtype, const Request& r) {
   const Variable q = convert(r.q, dtype), k = convert(r.k, dtype), v = convert(r.v, dtype);
   const Score::Prepared prepared = r.options.score ? r.options.score->prepare(q, k) : Score::Prepared{q, k};
-  std::vector<Variable> inputs = inputs_of(prepared.q, prepared.k, v, r.options);
-  const bool with_backward = r.with_backward || recording(inputs);
+  std::vector<Variable> inputs;
+  if (recording()) inputs = inputs_of(prepared.q, prepared.k, v, r.options);
+  const bool is_recorded = recording(inputs), with_backward = r.with_backward || is_recorded;
   Prepared p = {prepare(prepared, v.value(), r.options, with_backward), std::move(inputs), {}, {}, {}};
+  p.call.keeps_statistics = with_backward || r.weights != Weights::none;
+  if (!is_recorded) return p;
   // Numbers that were not converted are those of the call, which may be copies: prepare() aligns bf16.
   const auto kept = [&](const Tensor& of_call, const Variable& read, const Variable& converted,
                         const Variable& given) {
@@ -50,7 +54,6 @@ Prepared prepare_as(DType dtype, const Request& r) {
   p.q = kept(p.call.q, prepared.q, q, r.q);
   p.k = kept(p.call.k, prepared.k, k, r.k);
   p.v = kept(p.call.v, v, v, r.v);
-  p.call.keeps_statistics = with_backward || r.weights != Weights::none;
   return p;
 }
 
@@ -99,8 +102,8 @@ Response run(const Request& r) {
   const AttentionCall& call = prepared.call;
   const OpWork work = forward_work(std::span(&call, 1));
   count_work(work);
-  const ForwardResult forward = forward_of(r, call);
-  Response response = {.out = {}, .forward = forward, .weights = {}, .lse = {}};
+  Response response = {.out = {}, .forward = forward_of(r, call), .weights = {}, .lse = {}};
+  const ForwardResult& forward = response.forward;
   if (r.weights != Weights::none) {
     response.weights = r.weights == Weights::all ? attention_weights(call, forward.statistics)
                                                  : mean_attention_weights(call, forward.statistics);
@@ -141,6 +144,7 @@ Tensor attention(const Tensor& q, const KeyValueCache& cache, const AttentionOpt
       return forward_pass(call).out;
     }
   }
+  if (k.dtype() == q.dtype()) return attention(q, k, v, options);
   return attention(q, cache.keys().to(q.dtype()), cache.values().to(q.dtype()), options);
 }
 

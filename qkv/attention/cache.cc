@@ -1,6 +1,7 @@
 #include "qkv/attention/cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "qkv/base/error.h"
 #include "qkv/base/threads.h"
@@ -124,12 +125,12 @@ void KeyValueCache::reorder(std::span<const int64_t> source) {
 
 namespace {
 
-Tensor numbers(const Tensor& stored) {
-  return stored.dtype() == DType::u8 ? internal::numbers_of_int8_rows(stored) : stored;
+Tensor numbers(Tensor stored) {
+  return stored.dtype() == DType::u8 ? internal::numbers_of_int8_rows(stored) : std::move(stored);
 }
 
-Tensor without_scales(const Tensor& rows) {
-  return rows.dtype() == DType::u8 ? rows.slice(3, 0, rows.dim(3) - int64_t{sizeof(float)}) : rows;
+Tensor without_scales(Tensor rows) {
+  return rows.dtype() == DType::u8 ? rows.slice(3, 0, rows.dim(3) - int64_t{sizeof(float)}) : std::move(rows);
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
 #include "qkv/autograd/profile.h"
 
 namespace qkv {
-namespace {
 
-thread_local Profile* active_profile = nullptr;
+namespace internal {
+constinit thread_local Profile* active_profile = nullptr;
+}  // namespace internal
 
-}  // namespace
+using internal::active_profile;
 
 int Profile::begin(std::string_view name, const OpWork& work, OpPass pass) {
   if (pass == OpPass::forward && open_ >= 0 && spans_[static_cast<size_t>(open_)].pass == OpPass::backward)
@@ -26,19 +27,9 @@ void Profile::end(int span) {
 ProfileScope::ProfileScope(Profile* profile) : before_(active_profile) { active_profile = profile; }
 ProfileScope::~ProfileScope() { active_profile = before_; }
 
-OpScope::OpScope(std::string_view name, const OpWork& work, OpPass pass) : profile_(active_profile) {
-  if (profile_) span_ = profile_->begin(name, work, pass);
-}
-
-OpScope::~OpScope() {
-  if (profile_) profile_->end(span_);
-}
-
-bool is_profiling() { return active_profile != nullptr; }
-
-void count_work(const OpWork& work) {
-  if (!active_profile || active_profile->open_ < 0) return;
-  OpWork& sum = active_profile->spans_[static_cast<size_t>(active_profile->open_)].work;
+void Profile::count(const OpWork& work) {
+  if (open_ < 0) return;
+  OpWork& sum = spans_[static_cast<size_t>(open_)].work;
   sum.flops += work.flops;
   sum.bytes += work.bytes;
   sum.numbers = work.numbers;

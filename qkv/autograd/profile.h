@@ -28,10 +28,9 @@ struct OpWork {
   Shape shape = {};
   Shape weight = {};  // (N,K) of a product with a weight
 
-  // Of an elementwise op: so many tensors like x are read or written.
-  static OpWork moves(const Tensor& x, int tensors) {
-    return {.bytes = static_cast<double>(tensors * x.numel() * size_of(x.dtype())), .shape = x.shape()};
-  }
+  // Of an elementwise op: so many tensors like x are read or written. Counted only where it becomes an OpWork.
+  class Moves;
+  static Moves moves(const Tensor& x, int tensors);
   // c (M,N) = a (M,K) b (K,N) of f32 tensors, b being a weight (N,K) or its transpose.
   static OpWork product(int64_t M, int64_t N, int64_t K, WeightFormat numbers = WeightFormat::f32) {
     const auto m = static_cast<double>(M), n = static_cast<double>(N), k = static_cast<double>(K);
@@ -41,6 +40,19 @@ struct OpWork {
             .shape = {M, N, K}};
   }
 };
+
+class OpWork::Moves {
+ public:
+  Moves(const Tensor& x, int tensors) : x_(x), tensors_(tensors) {}
+  operator OpWork() const {  // NOLINT: implicit on purpose
+    return {.bytes = static_cast<double>(tensors_ * x_.numel() * size_of(x_.dtype())), .shape = x_.shape()};
+  }
+
+ private:
+  const Tensor& x_;
+  int tensors_;
+};
+inline OpWork::Moves OpWork::moves(const Tensor& x, int tensors) { return {x, tensors}; }
 
 enum class OpPass { forward, backward, other };  // other: outside the ops, such as the optimizer
 
@@ -56,10 +68,10 @@ class Profile {
   };
 
   const std::vector<Span>& spans() const { return spans_; }  // in the order in which they began
+  void count(const OpWork& work);                            // count_work()
 
  private:
   friend class OpScope;
-  friend void count_work(const OpWork& work);
   using Clock = std::chrono::steady_clock;
 
   int begin(std::string_view name, const OpWork& work, OpPass pass);
@@ -85,11 +97,31 @@ class ProfileScope {
   Profile* before_;
 };
 
-// A span from here to the end of the scope. In the backward of an op, all that is not `other` is backward.
+namespace internal {
+extern constinit thread_local Profile* active_profile;
+}  // namespace internal
+
+// A span from here to the end of the scope. In the backward of an op, all that is not `other` is backward. `work` is an OpWork,
+// or becomes one where a profile is taken.
 class OpScope {
  public:
-  explicit OpScope(std::string_view name, const OpWork& work = {}, OpPass pass = OpPass::forward);
-  ~OpScope();
+  explicit OpScope(std::string_view name, OpPass pass = OpPass::forward) : profile_(internal::active_profile) {
+    if (profile_) [[unlikely]]
+      span_ = profile_->begin(name, {}, pass);
+  }
+  OpScope(std::string_view name, const OpWork& work, OpPass pass) : profile_(internal::active_profile) {
+    if (profile_) [[unlikely]]
+      span_ = profile_->begin(name, work, pass);
+  }
+  template <class Work = OpWork>
+  OpScope(std::string_view name, const Work& work) : profile_(internal::active_profile) {
+    if (profile_) [[unlikely]]
+      span_ = profile_->begin(name, work, OpPass::forward);
+  }
+  ~OpScope() {
+    if (profile_) [[unlikely]]
+      profile_->end(span_);
+  }
   OpScope(const OpScope&) = delete;
   OpScope& operator=(const OpScope&) = delete;
 
@@ -101,11 +133,18 @@ class OpScope {
 // What work() returns; it is a span outside the ops.
 template <class Work>
 auto in_span(std::string_view name, Work&& work) {
-  const OpScope scope(name, {}, OpPass::other);
+  const OpScope scope(name, OpPass::other);
   return work();
 }
 
-bool is_profiling();                  // in this thread; for work that takes time to count
-void count_work(const OpWork& work);  // adds to that of the innermost span, and sets its shapes
+// In this thread; for work that takes time to count.
+inline bool is_profiling() { return internal::active_profile != nullptr; }
+
+// Adds to that of the innermost span, and sets its shapes.
+template <class Work = OpWork>
+void count_work(const Work& work) {
+  if (internal::active_profile) [[unlikely]]
+    internal::active_profile->count(work);
+}
 
 }  // namespace qkv

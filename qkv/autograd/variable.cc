@@ -124,7 +124,7 @@ struct Variable::Gradient {
 struct Variable::Node {
   Tensor value;
   uint64_t version = 0;
-  std::shared_ptr<Gradient> gradient = {};  // null: it requires none. A decoding step makes hundreds of such nodes.
+  std::shared_ptr<Gradient> gradient = {};  // null: it requires none
 
   explicit Node(Tensor v) : value(std::move(v)) {}
 };
@@ -172,7 +172,7 @@ class Variable::Uses {
   const std::function<void(size_t)>& complete_;
 };
 
-Variable::Variable(Tensor value) : Variable(std::move(value), Options{}) {}
+Variable::Variable(Tensor value) : constant_(std::move(value)) {}
 
 Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>(std::move(value))) {
   if (!options.requires_grad) return;
@@ -182,38 +182,52 @@ Variable::Variable(Tensor value, Options options) : node_(std::make_shared<Node>
   node_->gradient = std::make_shared<Gradient>(node_->value);
 }
 
-const Tensor& Variable::value() const {
-  require(defined(), "Variable", "the variable is undefined");
-  return node_->value;
+const Tensor& Variable::value() const& {
+  if (node_) return node_->value;
+  if (!constant_.defined()) fail("Variable", "the variable is undefined");
+  return constant_;
+}
+
+Tensor Variable::value() && {
+  if (!node_ && constant_.defined()) return std::move(constant_);
+  return std::as_const(*this).value();
 }
 
 Tensor& Variable::mutable_value() {
-  require(defined() && (!node_->gradient || !node_->gradient->backward), "Variable::mutable_value",
+  require(defined() && (!requires_grad() || !node_->gradient->backward), "Variable::mutable_value",
           "only a leaf may be written");
+  if (!node_) node_ = std::make_shared<Node>(std::move(constant_));
   ++node_->version;
   return node_->value;
 }
 
-bool Variable::requires_grad() const { return defined() && node_->gradient; }
+bool Variable::requires_grad() const { return node_ && node_->gradient; }
 
 const Tensor& Variable::grad() const {
   static const Tensor none;
-  return !node_->gradient || node_->gradient->fresh ? none : node_->gradient->sum;
+  return !requires_grad() || node_->gradient->fresh ? none : node_->gradient->sum;
 }
 
 Tensor& Variable::mutable_grad() {
-  require(node_->gradient && !node_->gradient->fresh, "Variable::mutable_grad",
+  require(requires_grad() && !node_->gradient->fresh, "Variable::mutable_grad",
           "the variable has no gradient: call backward() first");
   return node_->gradient->sum;
 }
 
 void Variable::zero_grad() {
-  if (!node_->gradient) return;
+  if (!requires_grad()) return;
   node_->gradient->fresh = true;
   node_->gradient->sum = Tensor();
 }
 
-uint64_t Variable::version() const { return node_->version; }
+uint64_t Variable::version() const { return node_ ? node_->version : 0; }
+
+bool operator==(const Variable& a, const Variable& b) {
+  if (a.node_ || b.node_) return a.node_ == b.node_;
+  const Tensor &x = a.constant_, &y = b.constant_;
+  return x.storage() == y.storage() && x.offset() == y.offset() && x.dtype() == y.dtype() &&
+         x.shape() == y.shape() && x.strides() == y.strides();
+}
 
 void Variable::backward() const { run_backward(one_of(value()), nullptr); }
 
@@ -229,7 +243,7 @@ void Variable::backward(std::span<const Variable> leaves, const std::function<vo
 
 void Variable::run_backward(const Tensor& upstream, Uses* uses) const {
   require_gradient(*this);
-  const OpScope tape("tape", {}, OpPass::backward);
+  const OpScope tape("tape", OpPass::backward);
   const auto older = [](const std::shared_ptr<Gradient>& a, const std::shared_ptr<Gradient>& b) {
     return a->sequence < b->sequence;
   };
@@ -268,13 +282,12 @@ void Variable::run_backward(const Tensor& upstream, Uses* uses) const {
 }
 
 Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value, Backward backward) {
-  Variable out(std::move(value));
+  Variable out(std::move(value), Variable::Options{});
   auto gradient = std::make_shared<Variable::Gradient>(out.value());
   gradient->op = op;
   gradient->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
   gradient->backward = std::move(backward);
-  for (const Variable& input : inputs)
-    gradient->inputs.push_back(input.defined() ? input.node_->gradient : nullptr);
+  for (const Variable& input : inputs) gradient->inputs.push_back(input.node_ ? input.node_->gradient : nullptr);
   out.node_->gradient = std::move(gradient);
   return out;
 }

@@ -41,8 +41,9 @@ class Variable {
   Variable(Tensor value);  // NOLINT: a constant, implicit on purpose
   Variable(Tensor value, Options options);
 
-  bool defined() const { return node_ != nullptr; }
-  const Tensor& value() const;
+  bool defined() const { return node_ || constant_.defined(); }
+  const Tensor& value() const&;
+  Tensor value() &&;        // moved out of a constant
   Tensor& mutable_value();  // of a leaf, for optimizers; increments the version
   const Shape& shape() const { return value().shape(); }
   int64_t dim(int axis) const { return value().dim(axis); }
@@ -61,8 +62,8 @@ class Variable {
   // The number of calls of mutable_value(): what was derived from the value of a leaf is valid for one version.
   uint64_t version() const;
 
-  // Whether both are the same leaf or result.
-  friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
+  // Whether both are the same leaf or result, or constants that are the same view of the same numbers.
+  friend bool operator==(const Variable& a, const Variable& b);
 
  private:
   struct Node;
@@ -71,6 +72,10 @@ class Variable {
   void run_backward(const Tensor& upstream, Uses* uses) const;
   friend Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value,
                               Backward backward);
+
+  // Copies of a variable share its node. A constant, such as any result where nothing is recorded, has none: a decoding step
+  // makes hundreds.
+  Tensor constant_;
   std::shared_ptr<Node> node_;
 };
 

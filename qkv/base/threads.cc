@@ -216,12 +216,14 @@ int thread_index() { return own_index; }
 
 void parallel_for(int64_t count, FunctionRef<void(int64_t)> item) {
   const int team = static_cast<int>(std::min<int64_t>(threads(), count));
-  Region region{count, team, item};
-  if (team <= 1 || !Team::instance().run(region, team - 1)) {
-    for (int64_t i = 0; i < count; ++i) item(i);
-    return;
+  if (team > 1) {
+    Region region{count, team, item};
+    if (Team::instance().run(region, team - 1)) {
+      if (region.error) std::rethrow_exception(region.error);
+      return;
+    }
   }
-  if (region.error) std::rethrow_exception(region.error);
+  for (int64_t i = 0; i < count; ++i) item(i);
 }
 
 void parallel_ranges(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> range) {

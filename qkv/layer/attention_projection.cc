@@ -76,8 +76,7 @@ Projected AttentionProjection::self(const Variable& x) const {
 
 // ---- Projections to heads ----
 
-Variable AttentionProjection::rotated(const Variable& heads, int64_t first_position,
-                                      const SequencePart& part) const {
+Variable AttentionProjection::rotated(Variable heads, int64_t first_position, const SequencePart& part) const {
   if (rotations_.empty()) return heads;
   return part.by_runs(heads, /*axis=*/2, [&](const Variable& run, int64_t position) {
     Variable turned = run;
@@ -88,14 +87,14 @@ Variable AttentionProjection::rotated(const Variable& heads, int64_t first_posit
 
 Variable AttentionProjection::query_heads(const Variable& projected, int64_t first_position,
                                           const SequencePart& part) const {
-  const Variable heads = split_heads(projected, options_.heads);
-  return rotated(query_norm ? query_norm->forward(heads) : heads, first_position, part);
+  Variable heads = split_heads(projected, options_.heads);
+  return rotated(query_norm ? query_norm->forward(heads) : std::move(heads), first_position, part);
 }
 
 Variable AttentionProjection::key_heads(const Variable& projected, int64_t first_position,
                                         const SequencePart& part) const {
-  const Variable heads = split_heads(projected, options_.kv_heads);
-  return rotated(key_norm ? key_norm->forward(heads) : heads, first_position, part);
+  Variable heads = split_heads(projected, options_.kv_heads);
+  return rotated(key_norm ? key_norm->forward(heads) : std::move(heads), first_position, part);
 }
 
 Variable AttentionProjection::value_heads(const Variable& projected) const {

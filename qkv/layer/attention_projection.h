@@ -52,7 +52,7 @@ class AttentionProjection {
   std::optional<Norm> query_norm, key_norm;
 
  private:
-  Variable rotated(const Variable& heads, int64_t first_position, const SequencePart& part) const;
+  Variable rotated(Variable heads, int64_t first_position, const SequencePart& part) const;
 
   MultiHeadAttentionOptions options_;
   bool reads_queries_, reads_keys_;

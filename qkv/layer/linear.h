@@ -29,7 +29,7 @@ template <size_t N>
 std::array<Variable, N> forward_all(const Variable& x, const std::array<const Linear*, N>& layers) {
   std::array<WeightAndBias, N> parts;
   for (size_t i = 0; i < N; ++i)
-    if (layers[i]) parts[i] = {layers[i]->weight, layers[i]->bias};
+    if (layers[i]) parts[i] = WeightAndBias(layers[i]->weight, layers[i]->bias);
   return linear(x, parts);
 }
 

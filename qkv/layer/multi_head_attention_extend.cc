@@ -46,9 +46,10 @@ Variable MultiHeadAttention::extend(const Variable& x, std::span<const SelfSegme
       sources.query = sources.key = sources.value = slice_rows(x, begin, s.rows, s.length);
     const auto [k, v] = projection.key_value_heads(p, position);
     const Variable q = projection.query_heads(p, s.rows, s.length, position);
-    const Variable y = join_heads(core_.extend({.q = q, .k = k, .v = v}, sources, *s.cache, pass));
-    if (segments.size() == 1) return out.forward(reshape(y, {count, y.dim(2)}));
-    if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), y.dim(2)});
+    Variable y = join_heads(core_.extend({.q = q, .k = k, .v = v}, sources, *s.cache, pass));
+    const int64_t width = y.dim(2);
+    if (segments.size() == 1) return out.forward(reshape(std::move(y), {count, width}));
+    if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), width});
     outputs.slice(0, begin, begin + count).reshape(y.shape()).copy_from(y.value());
     begin += count;
   }
@@ -81,7 +82,7 @@ Variable MultiHeadAttention::extend(const Variable& x, std::span<const CrossSegm
       };
       const int64_t position = s.position + i;
       const Variable q = projection.query_heads({at(p.q), {}, {}}, B, s.rows / B, position);
-      const Variable y =
+      Variable y =
           join_heads(core_.attend({.q = q, .k = s.memory->k, .v = s.memory->v, .key_lengths = s.memory->lengths},
                                   {.mask = s.mask,
                                    .first_position = position,
@@ -89,12 +90,13 @@ Variable MultiHeadAttention::extend(const Variable& x, std::span<const CrossSegm
                                    .single_queries = true,
                                    .stored = s.memory->stored ? &*s.memory->stored : nullptr},
                                   pass));
-      if (segments.size() == 1 && s.length == 1) return out.forward(reshape(y, {count, y.dim(2)}));
-      if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), y.dim(2)});
+      const int64_t width = y.dim(2);
+      if (segments.size() == 1 && s.length == 1) return out.forward(reshape(std::move(y), {count, width}));
+      if (!outputs.defined()) outputs = Tensor::empty({x.dim(0), width});
       outputs.slice(0, begin, begin + count)
-          .reshape({s.rows, s.length, y.dim(2)})
+          .reshape({s.rows, s.length, width})
           .slice(1, i, i + 1)
-          .copy_from(y.value().contiguous_copy().reshape({s.rows, 1, y.dim(2)}));
+          .copy_from(y.value().contiguous_copy().reshape({s.rows, 1, width}));
     }
     begin += count;
   }

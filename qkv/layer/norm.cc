@@ -11,9 +11,11 @@ Norm::Norm(const Axis& width, const NormOptions& options)
 }
 
 Variable Norm::forward(const Variable& x) const {
-  const Variable factor = options_.weight_offset == 0 ? weight : add(weight, options_.weight_offset);
-  return options_.kind == NormKind::rms ? rms_norm(x, factor, options_.eps)
-                                        : layer_norm(x, factor, bias, options_.eps);
+  const auto by = [&](const Variable& factor) {
+    return options_.kind == NormKind::rms ? rms_norm(x, factor, options_.eps)
+                                          : layer_norm(x, factor, bias, options_.eps);
+  };
+  return options_.weight_offset == 0 ? by(weight) : by(add(weight, options_.weight_offset));
 }
 
 void Norm::list(ModuleContents& contents) const {

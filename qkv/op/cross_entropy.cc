@@ -164,7 +164,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     const auto row = [&](int64_t i) { return i < here ? token[i] : token[i - here] + tokens; };
     for_each_row(M, C, [&](int64_t i) { std::copy_n(in.data<float>() + row(i) * C, C, xs + i * C); });
     {
-      const OpScope product("linear_cross_entropy: logits", product_work(M, w.shape(), forward));
+      const OpScope product("linear_cross_entropy: logits", ProductWork(M, w.shape(), forward));
       kernel::matmul({xs, M, C}, forward, ls, V, {.bias = b.defined() ? bias.data<float>() : nullptr});
     }
     const auto loss_of_row = [&](int64_t i) {
@@ -180,7 +180,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     }
     if (!with_gradient) continue;
     {
-      const OpScope product("linear_cross_entropy: dx", product_work(M, w.shape(), backward));
+      const OpScope product("linear_cross_entropy: dx", ProductWork(M, w.shape(), backward));
       kernel::matmul({gs, M, V}, backward, ds, C);
     }
     float* out = dx.data<float>();

@@ -23,7 +23,7 @@ const uint16_t* bits_of(const Tensor& x) { return reinterpret_cast<const uint16_
 Tensor kept_input(const Tensor& x, std::span<const WeightAndBias> layers) {
   constexpr int64_t variable_and_caller = 2;
   const bool all_round = std::ranges::all_of(
-      layers, [](const WeightAndBias& layer) { return !layer.weight.defined() || rounds(layer.weight); });
+      layers, [](const WeightAndBias& layer) { return !layer.weight().defined() || rounds(layer.weight()); });
   if (x.dtype() == DType::bf16) return all_round ? x : convert(x, DType::f32);
   if (!all_round || x.storage().use_count() > variable_and_caller) return x;
   const OpScope scope("linear: rounding of x", OpWork::moves(x, 1));

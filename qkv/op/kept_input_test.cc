@@ -20,7 +20,7 @@ Weight trained_in(Precision precision, const Shape& shape = {40, 33}) {
 }
 
 DType kept_type(const Tensor& in, const Weight& w) {
-  const WeightAndBias layer = {.weight = w};
+  const WeightAndBias layer = w;
   return kept_input(in, std::span(&layer, 1)).dtype();
 }
 
@@ -74,7 +74,7 @@ TEST(KeptInput, OfAReluHasTheBitsOfItsGradient) {
   }
   const Variable x(random_tensor({70, 33}, 1), {.requires_grad = true});
   const Weight w = trained_in(Precision::bf16);
-  const Variable y = linear<1>(x, {{{.weight = w, .relu = true}}})[0];
+  const Variable y = linear<1>(x, {{{w, {}, /*relu=*/true}}})[0];
   const Tensor dy = random_tensor({70, 40}, 3), masked = relu_gradient(y.value(), dy);
   Tensor wanted = Tensor::empty({40, 33});
   w.gradient({masked.data<float>(), 70, 40}, {x.value().data<float>(), 70, 33}, wanted.data<float>());

@@ -25,7 +25,7 @@ void check(const Variable& x, const Weight& w, const Variable& b) {
 }
 
 bool is_recorded(const Variable& x, const WeightAndBias& layer) {
-  return recording({x, layer.weight.master(), layer.bias});
+  return recording({x, layer.weight().master(), layer.bias()});
 }
 
 // The gradient of max(0, y) from that of the result: of the result itself, or where it is positive.
@@ -41,24 +41,24 @@ struct Relu {
 
 // The node of y = x W^T + b, or of y = max(0, x W^T + b); `kept` is x as kept_input() has it. The gradient of x has its type.
 Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, const Tensor& y) {
-  const Weight& w = layer.weight;
+  const Weight& w = layer.weight();
   const int64_t K = w.dim(1), N = w.dim(0), M = kept.numel() / K;
   Relu relu;
-  if (layer.relu) {
+  if (layer.relu()) {
     if (w.precision() == Precision::bf16)
       relu.positive = PositiveNumbers(y);
     else
       relu.result = y;
   }
   return record(
-      "linear", {x, w.master(), layer.bias}, y,
+      "linear", {x, w.master(), layer.bias()}, y,
       [kept, type = x.value().dtype(), w, M, K, N, relu](const Tensor& grad, const std::vector<bool>& needs) {
         const Tensor dy = relu.gradient(grad);
         std::vector<Tensor> grads(needs.size());
         if (needs[0]) {  // dx = dy W
           Tensor dx = Tensor::empty(kept.shape());
           const kernel::PackedMatrix weight = w.backward(M);
-          const OpScope scope("linear: dx", product_work(M, w.shape(), weight));
+          const OpScope scope("linear: dx", ProductWork(M, w.shape(), weight));
           kernel::matmul(matrix(dy, M), weight, dx.data<float>(), K);
           grads[0] = convert(dx, type);
         }
@@ -72,6 +72,51 @@ Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& k
         }
         return grads;
       });
+}
+
+// The products of x with at most `max_layers` layers; fewer than that cost the time to clear their places.
+template <size_t max_layers>
+void forward(const Variable& x, std::span<const WeightAndBias> layers, std::span<Variable> results) {
+  const OpScope scope("linear");
+  Tensor copy;
+  const Tensor& given = x.value().contiguous_in(copy);
+  const Tensor converted = given.dtype() == DType::f32 ? Tensor() : convert(given, DType::f32);
+  const Tensor& in = converted.defined() ? converted : given;
+  const int64_t M = in.dim(-1) > 0 ? in.numel() / in.dim(-1) : 0;
+  int64_t columns = 0;  // of all layers
+  std::array<kernel::Product, max_layers> products;
+  std::array<Tensor, max_layers> ys, biases;
+  std::array<bool, max_layers> records = {};
+  size_t count = 0;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const Weight& w = layers[i].weight();
+    const Variable& b = layers[i].bias();
+    if (!w.defined()) continue;
+    check(x, w, b);
+    Shape shape = x.shape();
+    shape[shape.rank() - 1] = w.dim(0);
+    Tensor &y = ys[i], &bias_copy = biases[i];
+    y = Tensor::empty(shape);
+    const float* bias = b.defined() ? b.value().contiguous_in(bias_copy).data<float>() : nullptr;
+    columns += w.dim(0);
+    records[i] = is_recorded(x, layers[i]);
+    products[count++] = {.b = records[i] ? w.recorded_forward(M) : w.forward(),
+                         .c = y.data<float>(),
+                         .c_row_stride = w.dim(0),
+                         .options = {.bias = bias, .relu = layers[i].relu()}};
+  }
+  if (count > 0) {
+    kernel::matmul(matrix(in, M), std::span(products.data(), count));
+    count_work(ProductWork(M, {columns, in.dim(-1)}, products[0].b));
+  }
+  const bool any_records = std::ranges::find(records, true) != records.end();
+  const Tensor kept = any_records ? kept_input(given, layers) : Tensor();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!ys[i].defined())
+      results[i] = Variable();
+    else
+      results[i] = records[i] ? recorded(x, layers[i], kept, ys[i]) : Variable(std::move(ys[i]));
+  }
 }
 
 }  // namespace
@@ -89,54 +134,17 @@ void linear_in_blocks(const Tensor& x, const Weight& w, const Variable& b, int p
   require(x.rank() == 2 && x.contiguous(), "linear_in_blocks", "x must be contiguous (R,K), got {}", x.shape());
   const Tensor bias = b.defined() ? b.value().contiguous_copy() : Tensor();
   const kernel::PackedMatrix weight = w.forward();
-  const OpScope scope("linear", product_work(x.dim(0), w.shape(), weight));
+  const OpScope scope("linear", ProductWork(x.dim(0), w.shape(), weight));
   kernel::matmul_in_blocks(matrix(x, x.dim(0)), weight, {.bias = bias.defined() ? bias.data<float>() : nullptr},
                            parts, take);
 }
 
 void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<Variable> results) {
   constexpr size_t max_layers = 4;  // at a time
+  if (layers.size() == 1) return forward<1>(x, layers, results);
   for (; layers.size() > max_layers; layers = layers.subspan(max_layers), results = results.subspan(max_layers))
-    linear(x, layers.first(max_layers), results.first(max_layers));
-  const OpScope scope("linear");
-  Tensor copy;
-  const Tensor& given = x.value().contiguous_in(copy);
-  const Tensor converted = given.dtype() == DType::f32 ? Tensor() : convert(given, DType::f32);
-  const Tensor& in = converted.defined() ? converted : given;
-  const int64_t M = in.dim(-1) > 0 ? in.numel() / in.dim(-1) : 0;
-  int64_t columns = 0;  // of all layers
-  std::array<kernel::Product, max_layers> products;
-  std::array<Tensor, max_layers> ys, biases;
-  std::array<bool, max_layers> records = {};
-  size_t count = 0;
-  for (size_t i = 0; i < layers.size(); ++i) {
-    const Weight& w = layers[i].weight;
-    const Variable& b = layers[i].bias;
-    if (!w.defined()) continue;
-    check(x, w, b);
-    Shape shape = x.shape();
-    shape[shape.rank() - 1] = w.dim(0);
-    ys[i] = Tensor::empty(shape);
-    const float* bias = b.defined() ? b.value().contiguous_in(biases[i]).data<float>() : nullptr;
-    columns += w.dim(0);
-    records[i] = is_recorded(x, layers[i]);
-    products[count++] = {.b = records[i] ? w.recorded_forward(M) : w.forward(),
-                         .c = ys[i].data<float>(),
-                         .c_row_stride = w.dim(0),
-                         .options = {.bias = bias, .relu = layers[i].relu}};
-  }
-  if (count > 0) {
-    kernel::matmul(matrix(in, M), std::span(products.data(), count));
-    count_work(product_work(M, {columns, in.dim(-1)}, products[0].b));
-  }
-  const bool any_records = std::ranges::find(records, true) != records.end();
-  const Tensor kept = any_records ? kept_input(given, layers) : Tensor();
-  for (size_t i = 0; i < layers.size(); ++i) {
-    if (!ys[i].defined())
-      results[i] = Variable();
-    else
-      results[i] = records[i] ? recorded(x, layers[i], kept, ys[i]) : Variable(std::move(ys[i]));
-  }
+    forward<max_layers>(x, layers.first(max_layers), results.first(max_layers));
+  forward<max_layers>(x, layers, results);
 }
 
 }  // namespace qkv

@@ -23,10 +23,25 @@ Variable linear(const Variable& x, const Weight& w, const Variable& b = {});
 void linear_in_blocks(const Tensor& x, const Weight& w, const Variable& b, int parts,
                       FunctionRef<void(const kernel::ProductBlock&)> take);
 
-struct WeightAndBias {
-  Weight weight = {};
-  Variable bias = {};
-  bool relu = false;  // y = max(0, x W^T + b)
+// What a call reads: not a copy, so it must not outlive them.
+class WeightAndBias {
+ public:
+  WeightAndBias() = default;  // no layer
+  WeightAndBias(const Weight& weight, const Variable& bias = no_bias,
+                bool relu = false)  // NOLINT: implicit on purpose
+      : weight_(&weight), bias_(&bias), relu_(relu) {}
+
+  const Weight& weight() const { return *weight_; }
+  const Variable& bias() const { return *bias_; }
+  bool relu() const { return relu_; }  // y = max(0, x W^T + b)
+
+ private:
+  static inline const Weight no_weight = {};
+  static inline const Variable no_bias = {};
+
+  const Weight* weight_ = &no_weight;
+  const Variable* bias_ = &no_bias;
+  bool relu_ = false;
 };
 void linear(const Variable& x, std::span<const WeightAndBias> layers, std::span<Variable> results);
 template <size_t N>

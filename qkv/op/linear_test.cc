@@ -118,12 +118,13 @@ TEST(Linear, WithReluHasTheBitsAndGradientsOfBothSteps) {
 
 TEST(Linear, TakesMoreLayersThanRunAtATime) {
   const Variable x = random_tensor({2, 8}, 1);
-  std::vector<WeightAndBias> layers;
-  for (uint64_t i = 0; i < 11; ++i) layers.push_back({Weight(random_tensor({3, 8}, i))});
+  std::vector<Weight> weights;
+  for (uint64_t i = 0; i < 11; ++i) weights.emplace_back(random_tensor({3, 8}, i));
+  const std::vector<WeightAndBias> layers(weights.begin(), weights.end());
   std::vector<Variable> results(layers.size());
   linear(x, layers, results);
   for (size_t i = 0; i < layers.size(); ++i)
-    EXPECT_TRUE(same_bits(results[i].value(), linear(x, layers[i].weight).value())) << i;
+    EXPECT_TRUE(same_bits(results[i].value(), linear(x, weights[i]).value())) << i;
 }
 
 TEST(Linear, RejectsShapesThatDoNotAgree) {

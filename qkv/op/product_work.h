@@ -1,6 +1,6 @@
 // What a product with a weight (N,K) computes, for profiles: y = x W^T, dx = dy W and dW = dy^T x take the same, x being (M,K).
 //
-//     const OpScope scope("linear: dx", product_work(M, w.shape(), packed));
+//     const OpScope scope("linear: dx", ProductWork(M, w.shape(), packed));
 #pragma once
 
 #include "qkv/autograd/profile.h"
@@ -8,10 +8,20 @@
 
 namespace qkv {
 
-inline OpWork product_work(int64_t M, const Shape& weight, const kernel::PackedMatrix& packed) {
-  OpWork work = OpWork::product(M, weight[0], weight[1], packed.arithmetic());
-  work.weight = weight;
-  return work;
-}
+class ProductWork {
+ public:
+  ProductWork(int64_t M, const Shape& weight, const kernel::PackedMatrix& packed)
+      : M_(M), weight_(weight), packed_(packed) {}
+  operator OpWork() const {  // NOLINT: implicit on purpose
+    OpWork work = OpWork::product(M_, weight_[0], weight_[1], packed_.arithmetic());
+    work.weight = weight_;
+    return work;
+  }
+
+ private:
+  int64_t M_;
+  const Shape& weight_;
+  const kernel::PackedMatrix& packed_;
+};
 
 }  // namespace qkv

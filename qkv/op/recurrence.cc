@@ -67,7 +67,7 @@ Forward forward(const Call& c, const Tensor& input, const Weight& w, const Tenso
   Forward out = {Tensor::empty({c.B, c.T, c.state_width()}), Tensor::empty({c.B, save ? c.T : 1, c.saved_width()})};
   Tensor hidden = Tensor::empty({c.B, c.gates_width()});
   const kernel::PackedMatrix weight = save ? w.recorded_forward(c.B * c.T) : w.forward();
-  count_work(product_work(c.B * c.T, w.shape(), weight));
+  count_work(ProductWork(c.B * c.T, w.shape(), weight));
   const float* x = input.data<float>();
   float *h = hidden.data<float>(), *states = out.states.data<float>(), *saved = out.saved.data<float>();
   for (int64_t step = 0; step < c.T; ++step) {
@@ -114,7 +114,7 @@ Backpropagated backward(const Call& c, const Forward& f, const Weight& w, const 
   Backpropagated d = {Tensor::empty({c.B, c.T, c.gates_width()}), {}, Tensor::zeros({c.B, c.state_width()})};
   d.hidden = c.cell.sums_hidden ? d.input : Tensor::empty(d.input.shape());
   const kernel::PackedMatrix weight = w.backward(c.B * c.T);
-  count_work(product_work(c.B * c.T, w.shape(), weight));
+  count_work(ProductWork(c.B * c.T, w.shape(), weight));
   const float* dy = grad.data<float>();
   float *input = d.input.data<float>(), *hidden = d.hidden.data<float>(), *state = d.initial.data<float>();
   for (int64_t step = c.T - 1; step >= 0; --step) {

@@ -7,19 +7,31 @@
 
 namespace qkv {
 
-Variable reshape(const Variable& x, const Shape& shape) {
-  const OpScope scope("reshape");
-  return record("reshape", {x}, x.value().contiguous_copy().reshape(shape),
-                [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
-                  return std::vector<Tensor>{dy.contiguous_copy().reshape(from)};
-                });
+namespace {
+
+// change(x) on the tape. Where nothing is recorded, it takes what x holds.
+template <class Change, class F>
+Variable changed(std::string_view op, Variable x, Change change, F&& backward) {
+  const OpScope scope(op);
+  if (!recording({x})) return change(std::move(x).value());
+  return record(op, {x}, change(x.value()), std::forward<F>(backward));
 }
 
-Variable transpose(const Variable& x, int a, int b) {
-  const OpScope scope("transpose");
-  return record("transpose", {x}, x.value().transpose(a, b), [a, b](const Tensor& dy, const std::vector<bool>&) {
-    return std::vector<Tensor>{dy.transpose(a, b)};
-  });
+}  // namespace
+
+Variable reshape(Variable x, const Shape& shape) {
+  const Shape from = x.shape();
+  return changed(
+      "reshape", std::move(x), [&](Tensor y) { return std::move(y).contiguous_copy().reshape(shape); },
+      [from](const Tensor& dy, const std::vector<bool>&) {
+        return std::vector<Tensor>{dy.contiguous_copy().reshape(from)};
+      });
+}
+
+Variable transpose(Variable x, int a, int b) {
+  return changed(
+      "transpose", std::move(x), [&](Tensor y) { return std::move(y).transpose(a, b); },
+      [a, b](const Tensor& dy, const std::vector<bool>&) { return std::vector<Tensor>{dy.transpose(a, b)}; });
 }
 
 Variable slice(const Variable& x, int axis, int64_t begin, int64_t end) {
@@ -32,26 +44,30 @@ Variable slice(const Variable& x, int axis, int64_t begin, int64_t end) {
                 });
 }
 
-Variable split_heads(const Variable& x, int64_t heads) {
+Variable split_heads(Variable x, int64_t heads) {
   if (x.value().rank() != 3 || heads <= 0 || x.dim(2) % heads != 0)
     fail("split_heads", "x is {}: its width must be a multiple of {} heads", describe("BTC", x.shape()), heads);
-  const OpScope scope("split_heads");
-  const Shape split = {x.dim(0), x.dim(1), heads, x.dim(2) / heads};
-  return record("split_heads", {x}, x.value().contiguous_copy().reshape(split).transpose(1, 2),
-                [from = x.shape()](const Tensor& dy, const std::vector<bool>&) {
-                  return std::vector<Tensor>{dy.transpose(1, 2).contiguous_copy().reshape(from)};
-                });
+  const Shape from = x.shape(), split = {from[0], from[1], heads, from[2] / heads};
+  return changed(
+      "split_heads", std::move(x),
+      [&](Tensor y) { return std::move(y).contiguous_copy().reshape(split).transpose(1, 2); },
+      [from](const Tensor& dy, const std::vector<bool>&) {
+        return std::vector<Tensor>{dy.transpose(1, 2).contiguous_copy().reshape(from)};
+      });
 }
 
-Variable join_heads(const Variable& x) {
-  require(x.value().rank() == 4, "join_heads", "x must be (B,H,T,D), got {}", x.shape());
-  const OpScope scope("join_heads");
-  Tensor rows = x.value().transpose(1, 2).contiguous_copy();
-  const Shape split = rows.shape();
-  return record("join_heads", {x}, std::move(rows).reshape({split[0], split[1], split[2] * split[3]}),
-                [from = split](const Tensor& dy, const std::vector<bool>&) {
-                  return std::vector<Tensor>{dy.contiguous_copy().reshape(from).transpose(1, 2)};
-                });
+Variable join_heads(Variable x) {
+  const Shape from = x.shape();
+  require(from.rank() == 4, "join_heads", "x must be (B,H,T,D), got {}", from);
+  const Shape split = {from[0], from[2], from[1], from[3]};
+  return changed(
+      "join_heads", std::move(x),
+      [&](Tensor y) {
+        return std::move(y).transpose(1, 2).contiguous_copy().reshape({split[0], split[1], split[2] * split[3]});
+      },
+      [split](const Tensor& dy, const std::vector<bool>&) {
+        return std::vector<Tensor>{dy.contiguous_copy().reshape(split).transpose(1, 2)};
+      });
 }
 
 }  // namespace qkv

@@ -9,12 +9,12 @@
 
 namespace qkv {
 
-Variable reshape(const Variable& x, const Shape& shape);
-Variable transpose(const Variable& x, int a, int b);
+Variable reshape(Variable x, const Shape& shape);
+Variable transpose(Variable x, int a, int b);
 Variable slice(const Variable& x, int axis, int64_t begin, int64_t end);
 
 // (B, T, heads * D) -> (B, heads, T, D) and back, for multi-head attention. Views, if the memory order allows.
-Variable split_heads(const Variable& x, int64_t heads);
-Variable join_heads(const Variable& x);
+Variable split_heads(Variable x, int64_t heads);
+Variable join_heads(Variable x);
 
 }  // namespace qkv

@@ -6,10 +6,12 @@
 
 namespace qkv {
 
-Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
+void Shape::refuse(std::span<const int64_t> dims) {
   require(dims.size() <= max_rank, "Shape", "at most {} axes, got {}", max_rank, dims.size());
-  std::copy(dims.begin(), dims.end(), dims_);
-  for (const int64_t d : dims) require(d >= 0, "Shape", "an axis cannot have a negative length: {}", *this);
+  Shape shape;
+  std::copy(dims.begin(), dims.end(), shape.dims_);
+  shape.rank_ = static_cast<int>(dims.size());
+  fail("Shape", "an axis cannot have a negative length: {}", shape);
 }
 
 void Shape::refuse(int axis) const {
@@ -28,8 +30,6 @@ void Shape::push_back(int64_t dim) {
   require(rank_ < max_rank, "Shape", "at most {} axes", max_rank);
   dims_[rank_++] = dim;
 }
-
-bool operator==(const Shape& a, const Shape& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
 std::string to_string(const Shape& shape) {
   std::string out;

@@ -4,6 +4,7 @@
 //     fmt::print("{}", describe("BHTD", s));        // (B 2, H 8, T 128, D 64)
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -20,7 +21,12 @@ class Shape {
 
   Shape() = default;
   Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
-  explicit Shape(std::span<const int64_t> dims);
+  explicit Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
+    bool is_valid = dims.size() <= max_rank;
+    for (size_t i = 0; is_valid && i < dims.size(); ++i) is_valid = (dims_[i] = dims[i]) >= 0;
+    if (!is_valid) [[unlikely]]
+      refuse(dims);
+  }
 
   int rank() const { return rank_; }
   int64_t operator[](int axis) const { return dims_[axis]; }
@@ -36,10 +42,13 @@ class Shape {
   const int64_t* end() const { return dims_ + rank_; }
   void push_back(int64_t dim);
 
-  friend bool operator==(const Shape& a, const Shape& b);
+  friend bool operator==(const Shape& a, const Shape& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
   [[noreturn]] void refuse(int axis) const;
+  [[noreturn]] static void refuse(std::span<const int64_t> dims);
 
   int64_t dims_[max_rank] = {};
   int rank_ = 0;

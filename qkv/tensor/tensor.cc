@@ -194,7 +194,8 @@ Tensor Tensor::expand(const Shape& shape) const {
   return t;
 }
 
-Tensor Tensor::contiguous_copy() const { return contiguous() ? *this : clone(); }
+Tensor Tensor::contiguous_copy() const& { return contiguous() ? *this : clone(); }
+Tensor Tensor::contiguous_copy() && { return contiguous() ? std::move(*this) : clone(); }
 
 const Tensor& Tensor::contiguous_in(Tensor& copy) const {
   if (contiguous()) return *this;

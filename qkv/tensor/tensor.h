@@ -82,7 +82,8 @@ class Tensor {
   Tensor select(int axis, int64_t index) const;  // drops the axis
   Tensor expand(const Shape& shape) const;       // axes of length 1 are repeated with stride 0
 
-  Tensor contiguous_copy() const;                   // this tensor if it is contiguous, else a copy
+  Tensor contiguous_copy() const&;  // this tensor if it is contiguous, else a copy
+  Tensor contiguous_copy() &&;
   const Tensor& contiguous_in(Tensor& copy) const;  // the same; the copy is made in `copy`
   Tensor clone() const;                             // always a contiguous copy
   Tensor to(DType dtype) const;                     // f32 <-> bf16, i32, u8 -> f32

@@ -50,7 +50,7 @@ std::vector<OptimizerState> Adafactor::state() {
 }
 
 void Adafactor::update(double learning_rate, double grad_scale) {
-  const OpScope scope("adafactor", {}, OpPass::other);
+  const OpScope scope("adafactor", OpPass::other);
   const double beta = 1 - std::pow(static_cast<double>(updates()), -0.8);
   for (size_t i = 0; i < rows_.size(); ++i) {
     const Variable& parameter = parameters()[i];

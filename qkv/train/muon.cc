@@ -108,7 +108,7 @@ std::vector<OptimizerState> Muon::state() {
 void Muon::update(double learning_rate, double grad_scale) {
   adam_.set_updates(updates() - 1);
   adam_.step(learning_rate, grad_scale);
-  const OpScope scope("muon", {}, OpPass::other);
+  const OpScope scope("muon", OpPass::other);
   const auto momentum = static_cast<float>(options_.momentum), scale = static_cast<float>(grad_scale);
   for (size_t i = 0; i < matrices_.size(); ++i) {
     Variable& parameter = parameters()[matrices_[i]];

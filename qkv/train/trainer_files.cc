@@ -69,7 +69,7 @@ void Trainer::check_parameters() {
 // A model is saved before the state that refers to it, except for the first one: a folder with a model always has a
 // state to resume from. Then both replace those of another training.
 void Trainer::save(Due due) {
-  const OpScope scope("saving", {}, OpPass::other);
+  const OpScope scope("saving", OpPass::other);
   const auto begin = Clock::now();
   check_parameters();
   state_.has_model = state_.has_model || due.model;
@@ -96,7 +96,7 @@ void Trainer::open_records(const RecordBytes& bytes) {
 }
 
 void Trainer::save_numbered() {
-  const OpScope scope("saving", {}, OpPass::other);
+  const OpScope scope("saving", OpPass::other);
   const auto keep = static_cast<size_t>(std::max(options_.keep, options_.average));
   if (keep > 0 && (state_.saved.empty() || state_.saved.back() != state_.step)) {
     check_parameters();

@@ -52,15 +52,15 @@ AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const At
 
 AttentionCall prepare(const Score::Prepared& prepared, const Tensor& v, const AttentionOptions& options,
                       bool with_backward, const AttentionShape& shape) {
-  const Tensor q = with_contiguous_rows(prepared.q.value()), k = with_contiguous_rows(prepared.k.value());
+  const Tensor &q = prepared.q.value(), &k = prepared.k.value();
   if (q.dim(3) != k.dim(3))
     fail("attention", "queries and keys must have the same width D for {}: q is {}, k is {}",
          options.score ? options.score->name() : "scaled_dot()", describe("BHTD", q.shape()),
          describe("BGSD", k.shape()));
   AttentionCall call = {.shape = shape,
                         .part = whole(shape),
-                        .q = q,
-                        .k = k,
+                        .q = with_contiguous_rows(q),
+                        .k = with_contiguous_rows(k),
                         .v = v,
                         .score = options.score ? options.score : scaled_dot(),
                         .modify = options.modify,

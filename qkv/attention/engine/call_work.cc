@@ -8,7 +8,7 @@ namespace qkv::internal {
 OpWork forward_work(std::span<const AttentionCall> calls) {
   OpWork work;
   if (!is_profiling()) return work;
-  const OpScope counting("counting of visible pairs", {}, OpPass::other);
+  const OpScope counting("counting of visible pairs", OpPass::other);
   for (const AttentionCall& call : calls) {
     const AttentionShape& s = call.shape;
     const int64_t numbers =

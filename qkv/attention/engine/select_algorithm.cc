@@ -10,7 +10,10 @@
 namespace qkv::internal {
 namespace {
 
-const Score& score_of(const AlgorithmRequest& r) { return r.options.score ? *r.options.score : *scaled_dot(); }
+const Score& score_of(const AlgorithmRequest& r) {
+  static const ScorePtr by_default = scaled_dot();
+  return r.options.score ? *r.options.score : *by_default;
+}
 
 bool is_dot_product(const AlgorithmRequest& r) { return score_of(r).dot_scale(r.shape.D).has_value(); }
 std::string not_a_dot_product(const AlgorithmRequest& r) { return score_of(r).name() + " is not a dot product"; }
