@@ -77,6 +77,7 @@ struct Variable::Gradient {
   uint64_t sequence = 0;                               // order of creation: inputs always come before outputs
   std::vector<std::shared_ptr<Gradient>> inputs = {};  // null: requires none
   Backward backward = {};                              // empty for a leaf
+  Recomputation recomputation = {};
 
   Tensor sum = {};    // of a leaf: the gradient so far; of an inner node: only while backward() runs
   bool fresh = true;  // a leaf without a gradient
@@ -89,6 +90,7 @@ struct Variable::Gradient {
     std::vector<std::shared_ptr<Gradient>> rest;
     const auto take = [&rest](Gradient& node) {
       node.backward = nullptr;
+      node.recomputation = nullptr;
       for (std::shared_ptr<Gradient>& input : node.inputs)
         if (input && input.use_count() == 1) rest.push_back(std::move(input));
       node.inputs.clear();
@@ -277,8 +279,19 @@ void Variable::run_backward(const Tensor& upstream, Uses* uses) const {
     node->backward = [op = node->op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
       fail(op, "backward() was called twice on the same values; compute them again first");
     };
+    node->recomputation = nullptr;
     node->inputs.clear();
   }
+}
+
+const Recomputation& Variable::recomputation() const {
+  static const Recomputation none;
+  return requires_grad() ? node_->gradient->recomputation : none;
+}
+
+Variable Variable::recomputed_by(Recomputation recomputation) && {
+  if (requires_grad()) node_->gradient->recomputation = std::move(recomputation);
+  return std::move(*this);
 }
 
 Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value, Backward backward) {

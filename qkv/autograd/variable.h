@@ -31,6 +31,9 @@ class Variable;
 // a gradient that is not needed (needs[i] is false) may be left undefined.
 using Backward = std::function<std::vector<Tensor>(const Tensor& grad, const std::vector<bool>& needs)>;
 
+// Computes the value of an op again, bit for bit, from what the op keeps for its backward.
+using Recomputation = std::function<Tensor()>;
+
 class Variable {
  public:
   struct Options {
@@ -58,6 +61,11 @@ class Variable {
   // Of a scalar; calls complete(i) for each of these leaves, once nothing more will be added to its gradient: while the
   // gradients of others are still to come. What recompute() uses without taking it as an input is not seen.
   void backward(std::span<const Variable> leaves, const std::function<void(size_t)>& complete) const;
+
+  // Of a recorded result whose op has said how: an op that would keep the value for its own backward keeps this, and the
+  // value is freed. Empty for others, and after the backward of the op.
+  const Recomputation& recomputation() const;
+  Variable recomputed_by(Recomputation recomputation) &&;  // the result of record(), if it was recorded
 
   // The number of calls of mutable_value(): what was derived from the value of a leaf is valid for one version.
   uint64_t version() const;

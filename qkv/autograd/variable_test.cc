@@ -212,4 +212,34 @@ TEST(Variable, AChainOfTwoHundredThousandDoesNotOverflowTheStack) {
   kept = Variable();
 }
 
+TEST(Variable, HoldsHowItIsComputedAgainUntilItsBackwardHasRun) {
+  const auto doubled = [](const Variable& x) {
+    Variable y = record(
+        "double", {x}, Tensor::full({1}, 2 * x.value().at<float>({0})),
+        [](const Tensor&, const std::vector<bool>&) { return std::vector<Tensor>{Tensor::full({1}, 2.0f)}; });
+    return std::move(y).recomputed_by([x = x.value()] { return Tensor::full({1}, 2 * x.at<float>({0})); });
+  };
+  const Variable x(Tensor::full({1}, 3.0f), {.requires_grad = true});
+  const Variable y = doubled(x);
+  ASSERT_TRUE(y.recomputation());
+  EXPECT_EQ(y.recomputation()().at<float>({0}), 6.0f);
+  y.backward();
+  EXPECT_FALSE(y.recomputation());
+  EXPECT_FALSE(doubled(Variable(Tensor::full({1}, 3.0f))).recomputation()) << "nothing was recorded";
+}
+
+TEST(Variable, OfAConstantIsTheSameAsAnotherOfTheSameView) {
+  const Tensor x = Tensor::from({1, 2, 3, 4}, {2, 2});
+  EXPECT_TRUE(Variable(x) == Variable(x));
+  EXPECT_FALSE(Variable(x) == Variable(x.transpose(0, 1)));
+  EXPECT_FALSE(Variable(x) == Variable(x.clone()));
+  EXPECT_FALSE(Variable(x) == Variable(x, {.requires_grad = true}));
+  EXPECT_TRUE(Variable() == Variable());
+  Variable constant(x);
+  const Variable copy = constant;
+  constant.mutable_value() = Tensor::full({1}, 5.0f);
+  EXPECT_EQ(copy.shape(), x.shape()) << "a constant is not shared";
+  EXPECT_EQ(constant.version(), 1u);
+}
+
 }  // namespace qkv::variable_test

@@ -7,4 +7,7 @@ namespace qkv {
 
 int64_t peak_memory();
 
+// From here on it is the peak since this call, if the system can do that: Linux with /proc. False if not.
+bool reset_peak_memory();
+
 }  // namespace qkv

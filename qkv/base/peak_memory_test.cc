@@ -15,4 +15,12 @@ TEST(PeakMemory, GrowsWithWhatIsUsedAndStaysWhenItIsFreed) {
   EXPECT_EQ(peak_memory() / after, 1);
 }
 
+TEST(PeakMemory, OfWhatWasFreedIsForgottenByAReset) {
+  constexpr int64_t more = 64 << 20;
+  { const std::vector<char> used(static_cast<size_t>(peak_memory() + more), 'x'); }
+  const int64_t before = peak_memory();
+  if (!reset_peak_memory()) GTEST_SKIP() << "this system does not reset it";
+  EXPECT_LE(peak_memory(), before - more);
+}
+
 }  // namespace qkv::peak_memory_test

@@ -1,5 +1,7 @@
 #include "qkv/op/activation.h"
 
+#include <utility>
+
 #include "qkv/autograd/profile.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/arithmetic.h"
@@ -19,17 +21,25 @@ Tensor gradient_of(const Tensor& x, const Tensor& grad, RowKernels::Backward bac
   return dx;
 }
 
+Tensor activated(const Tensor& x, RowKernels::Forward forward) {
+  Tensor y = Tensor::empty(x.shape());
+  const float* from = x.data<float>();
+  float* to = y.data<float>();
+  for_each_range(y.numel(), [&](int64_t i, int64_t end) { forward(from + i, end - i, to + i); });
+  return y;
+}
+
 Variable activation(const char* op, const Variable& x, RowKernels::Forward forward, RowKernels::Backward backward) {
   const OpScope scope(op, OpWork::moves(x.value(), 2));
   const Tensor in = x.value().contiguous_copy();
-  Tensor y = Tensor::empty(in.shape());
-  const float* from = in.data<float>();
-  float* to = y.data<float>();
-  for_each_range(y.numel(), [&](int64_t i, int64_t end) { forward(from + i, end - i, to + i); });
-  return record(op, {x}, y, [in, backward](const Tensor& grad, const std::vector<bool>&) {
-    count_work(OpWork::moves(grad, 3));
-    return std::vector<Tensor>{gradient_of(in, grad, backward)};
-  });
+  Tensor y = activated(in, forward);
+  if (!recording({x})) return y;
+  return record(op, {x}, std::move(y),
+                [in, backward](const Tensor& grad, const std::vector<bool>&) {
+                  count_work(OpWork::moves(grad, 3));
+                  return std::vector<Tensor>{gradient_of(in, grad, backward)};
+                })
+      .recomputed_by([in, forward] { return activated(in, forward); });
 }
 
 const RowKernels& rows() { return kernel::kernels().rows; }

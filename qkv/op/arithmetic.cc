@@ -59,15 +59,18 @@ Variable multiply(const Variable& a, const Variable& b) {
   check_same("multiply", a, b);
   const OpScope scope("multiply", OpWork::moves(a.value(), 3));
   const Tensor x0 = a.value().contiguous_copy(), x1 = b.value().contiguous_copy();
-  return record("multiply", {a, b}, elementwise(kernel::kernels().rows.multiply, x0, x1),
-                [x0, x1](const Tensor& grad, const std::vector<bool>& needs) {
+  const auto product = [](const Tensor& x, const Tensor& y) {
+    return elementwise(kernel::kernels().rows.multiply, x, y);
+  };
+  if (!recording({a, b})) return product(x0, x1);
+  return record("multiply", {a, b}, product(x0, x1),
+                [x0, x1, product](const Tensor& grad, const std::vector<bool>& needs) {
                   const Tensor dy = grad.contiguous_copy();
                   count_work(OpWork::moves(dy, 3 * (needs[0] + needs[1])));
-                  const auto times = [&](const Tensor& x) {
-                    return elementwise(kernel::kernels().rows.multiply, dy, x);
-                  };
-                  return std::vector<Tensor>{needs[0] ? times(x1) : Tensor(), needs[1] ? times(x0) : Tensor()};
-                });
+                  return std::vector<Tensor>{needs[0] ? product(dy, x1) : Tensor(),
+                                             needs[1] ? product(dy, x0) : Tensor()};
+                })
+      .recomputed_by([x0, x1, product] { return product(x0, x1); });
 }
 
 Variable scale(const Variable& x, float factor) {

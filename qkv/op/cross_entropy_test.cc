@@ -113,13 +113,19 @@ TEST(LinearCrossEntropy, EqualsTheLossOfTheProduct) {
   }
 }
 
-class LinearCrossEntropyInPieces : public ::testing::TestWithParam<float> {};
+struct PiecesCase {
+  const char* name;
+  int64_t N, C, V;
+  float r_drop;
+};
+
+class LinearCrossEntropyInPieces : public ::testing::TestWithParam<PiecesCase> {};
 
 TEST_P(LinearCrossEntropyInPieces, EqualsTheTwoOpsItReplaces) {
-  const int64_t N = 2500, C = 8, V = 40;
+  const auto [name, N, C, V, r_drop] = GetParam();
   std::vector<int32_t> targets;
   for (int64_t n = 0; n < N; ++n) targets.push_back(static_cast<int32_t>(n % (N / 2) * 7 % V));
-  const CrossEntropyOptions options{.label_smoothing = 0.1f, .ignore_index = 3, .r_drop = GetParam()};
+  const CrossEntropyOptions options{.label_smoothing = 0.1f, .ignore_index = 3, .r_drop = r_drop};
   const auto run = [&](auto loss) {
     const Variable x(random_tensor({N, C}, 1), {.requires_grad = true}),
         w(random_tensor({V, C}, 2), {.requires_grad = true});
@@ -131,8 +137,11 @@ TEST_P(LinearCrossEntropyInPieces, EqualsTheTwoOpsItReplaces) {
   const auto pieces = run([&](auto x, auto w) { return linear_cross_entropy(x, {w}, ids(targets), options); });
   for (size_t i = 0; i < whole.size(); ++i) expect_close(pieces[i], doubles(whole[i]), 2e-6, std::to_string(i));
 }
-
-INSTANTIATE_TEST_SUITE_P(RDrop, LinearCrossEntropyInPieces, ::testing::Values(0.0f, 5.0f));
+INSTANTIATE_TEST_SUITE_P(Of, LinearCrossEntropyInPieces,
+                         ::testing::Values(PiecesCase{"Tokens", 2500, 8, 40, 0.0f},
+                                           PiecesCase{"RDrop", 2500, 8, 40, 5.0f},
+                                           PiecesCase{"ALargeWeight", 140, 130, 33'000, 0.0f}),  // is not packed
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST(CrossEntropy, TwoEqualPassesHaveTheLossOfOne) {
   const Tensor once = random_tensor({3, 7}, 1, 3.0);

@@ -1,5 +1,7 @@
 #include "qkv/op/dropout.h"
 
+#include <utility>
+
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
@@ -48,11 +50,15 @@ Variable dropout(const Variable& x, const Dropout& options) {
   const kernel::DropoutKey key = checked_key(options);
   if (options.rate == 0) return x;
   const OpScope scope("dropout", OpWork::moves(x.value(), 2));
-  return record("dropout", {x}, dropped(x.value().contiguous_copy(), key, options.part),
-                [key, part = options.part](const Tensor& dy, const std::vector<bool>&) {
-                  count_work(OpWork::moves(dy, 2));
-                  return std::vector<Tensor>{dropped(dy.contiguous_copy(), key, part)};
-                });
+  Variable y = record("dropout", {x}, dropped(x.value().contiguous_copy(), key, options.part),
+                      [key, part = options.part](const Tensor& dy, const std::vector<bool>&) {
+                        count_work(OpWork::moves(dy, 2));
+                        return std::vector<Tensor>{dropped(dy.contiguous_copy(), key, part)};
+                      });
+  if (!x.recomputation()) return y;
+  return std::move(y).recomputed_by([recomputed = x.recomputation(), key, part = options.part] {
+    return dropped(recomputed().contiguous_copy(), key, part);
+  });
 }
 
 Variable dropout_add(const Variable& x, const Variable& residual, const Dropout& options) {

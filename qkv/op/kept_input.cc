@@ -30,6 +30,23 @@ Tensor kept_input(const Tensor& x, std::span<const WeightAndBias> layers) {
   return convert(x, DType::bf16);
 }
 
+KeptInput::KeptInput(const Variable& x, const Tensor& in, std::span<const WeightAndBias> layers)
+    : state_(std::make_shared<State>()) {
+  if (x.recomputation())
+    state_->recomputation = x.recomputation();
+  else
+    state_->value = kept_input(in, layers);
+}
+
+const Tensor& KeptInput::value() const {
+  if (state_->recomputation) {
+    const OpScope scope("linear: recomputation of x");
+    state_->value = state_->recomputation().contiguous_copy();
+    state_->recomputation = nullptr;
+  }
+  return state_->value;
+}
+
 void weight_gradient(const Weight& w, kernel::Matrix dy, const Tensor& kept, float* dw) {
   const int64_t K = kept.dim(-1);
   if (kept.dtype() == DType::f32) return w.gradient(dy, {kept.data<float>(), dy.rows, K}, dw);

@@ -1,12 +1,18 @@
 #include "qkv/op/kept_input.h"
 
 #include <array>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include <gtest/gtest.h>
 
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/activation.h"
+#include "qkv/op/arithmetic.h"
+#include "qkv/op/dropout.h"
+#include "qkv/op/norm.h"
+#include "qkv/op/shape.h"
 #include "qkv/test_support/tensors.h"
 
 namespace qkv::kept_input_test {
@@ -80,6 +86,51 @@ TEST(KeptInput, OfAReluHasTheBitsOfItsGradient) {
   w.gradient({masked.data<float>(), 70, 40}, {x.value().data<float>(), 70, 33}, wanted.data<float>());
   y.backward(dy);
   EXPECT_TRUE(same_bits(w.master().grad(), wanted));
+}
+
+// The op that made x computes it again for the backward: x is freed, and the gradients have the bits that they have of a kept x.
+TEST(KeptInput, IsComputedAgainWhereItsOpCan) {
+  using Make = std::function<Variable(const Variable&)>;
+  const Variable scale(random_tensor({33}, 4)), shift(random_tensor({33}, 5)), factor(random_tensor({70, 33}, 6));
+  const std::pair<const char*, Make> ops[] = {
+      {"layer_norm", [&](const Variable& x) { return layer_norm(x, scale, shift, 1e-5f); }},
+      {"layer_norm without a bias", [&](const Variable& x) { return layer_norm(x, scale, {}, 1e-5f); }},
+      {"rms_norm", [&](const Variable& x) { return rms_norm(x, scale, 1e-5f); }},
+      {"gelu", [&](const Variable& x) { return gelu(x); }},
+      {"gate", [&](const Variable& x) { return multiply(silu(x), factor); }},
+      {"dropout", [&](const Variable& x) { return dropout(silu(x), {.rate = 0.3f, .seed = 7}); }},
+      {"reshape", [&](const Variable& x) {
+         return reshape(rms_norm(x, scale, 1e-5f), {2, 35, 33});
+       }}};
+  for (const auto& [name, make] : ops)
+    for (const Precision precision : {Precision::f32, Precision::bf16}) {
+      const Variable x(random_tensor({70, 33}, 1), {.requires_grad = true});
+      const Weight w = trained_in(precision), v = trained_in(precision), expected = trained_in(precision);
+      Variable y = make(x);
+      const Variable kept(y.value().clone(), {.requires_grad = true});
+      const std::weak_ptr<Storage> of_y = y.value().storage();
+      const auto [one, two] = linear<2>(y, {{{w, {}}, {v, {}}}});
+      y = Variable();
+      EXPECT_TRUE(of_y.expired()) << name;
+      Shape shape = kept.shape();
+      shape[shape.rank() - 1] = 40;
+      const Tensor dy = random_tensor(shape, 3);
+      add(one, two).backward(dy);
+      linear(kept, expected).backward(dy);
+      EXPECT_TRUE(same_bits(w.master().grad(), expected.master().grad())) << name;
+      EXPECT_TRUE(same_bits(v.master().grad(), expected.master().grad())) << name;
+      EXPECT_TRUE(x.grad().defined()) << name;
+    }
+}
+
+TEST(KeptInput, IsTheValueOfAnOpThatCannotComputeItAgain) {
+  const Variable x(random_tensor({70, 33}, 1), {.requires_grad = true});
+  Variable y = add(x, x);
+  EXPECT_FALSE(y.recomputation());
+  const std::weak_ptr<Storage> of_y = y.value().storage();
+  const Variable z = linear(y, trained_in(Precision::f32));
+  y = Variable();
+  EXPECT_FALSE(of_y.expired());
 }
 
 }  // namespace qkv::kept_input_test

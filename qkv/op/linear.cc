@@ -39,10 +39,10 @@ struct Relu {
   }
 };
 
-// The node of y = x W^T + b, or of y = max(0, x W^T + b); `kept` is x as kept_input() has it. The gradient of x has its type.
-Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& kept, const Tensor& y) {
+// The node of y = x W^T + b, or of y = max(0, x W^T + b). The gradient of x has its type.
+Variable recorded(const Variable& x, const WeightAndBias& layer, const KeptInput& kept, const Tensor& y) {
   const Weight& w = layer.weight();
-  const int64_t K = w.dim(1), N = w.dim(0), M = kept.numel() / K;
+  const int64_t K = w.dim(1), N = w.dim(0), M = y.numel() / N;
   Relu relu;
   if (layer.relu()) {
     if (w.precision() == Precision::bf16)
@@ -50,28 +50,28 @@ Variable recorded(const Variable& x, const WeightAndBias& layer, const Tensor& k
     else
       relu.result = y;
   }
-  return record(
-      "linear", {x, w.master(), layer.bias()}, y,
-      [kept, type = x.value().dtype(), w, M, K, N, relu](const Tensor& grad, const std::vector<bool>& needs) {
-        const Tensor dy = relu.gradient(grad);
-        std::vector<Tensor> grads(needs.size());
-        if (needs[0]) {  // dx = dy W
-          Tensor dx = Tensor::empty(kept.shape());
-          const kernel::PackedMatrix weight = w.backward(M);
-          const OpScope scope("linear: dx", ProductWork(M, w.shape(), weight));
-          kernel::matmul(matrix(dy, M), weight, dx.data<float>(), K);
-          grads[0] = convert(dx, type);
-        }
-        if (needs[1]) {  // dW = dy^T x
-          grads[1] = Tensor::empty(w.shape());
-          weight_gradient(w, matrix(dy, M), kept, grads[1].data<float>());
-        }
-        if (needs[2]) {  // db = sum of the rows of dy
-          const OpScope scope("linear: db", OpWork::moves(dy, 1));
-          grads[2] = sum_rows(dy, N);
-        }
-        return grads;
-      });
+  return record("linear", {x, w.master(), layer.bias()}, y,
+                [kept, shape = x.shape(), type = x.value().dtype(), w, M, K, N, relu](
+                    const Tensor& grad, const std::vector<bool>& needs) {
+                  const Tensor dy = relu.gradient(grad);
+                  std::vector<Tensor> grads(needs.size());
+                  if (needs[0]) {  // dx = dy W
+                    Tensor dx = Tensor::empty(shape);
+                    const kernel::PackedMatrix weight = w.backward(M);
+                    const OpScope scope("linear: dx", ProductWork(M, w.shape(), weight));
+                    kernel::matmul(matrix(dy, M), weight, dx.data<float>(), K);
+                    grads[0] = convert(dx, type);
+                  }
+                  if (needs[1]) {  // dW = dy^T x
+                    grads[1] = Tensor::empty(w.shape());
+                    weight_gradient(w, matrix(dy, M), kept.value(), grads[1].data<float>());
+                  }
+                  if (needs[2]) {  // db = sum of the rows of dy
+                    const OpScope scope("linear: db", OpWork::moves(dy, 1));
+                    grads[2] = sum_rows(dy, N);
+                  }
+                  return grads;
+                });
 }
 
 // The products of x with at most `max_layers` layers; fewer than that cost the time to clear their places.
@@ -110,7 +110,7 @@ void forward(const Variable& x, std::span<const WeightAndBias> layers, std::span
     count_work(ProductWork(M, {columns, in.dim(-1)}, products[0].b));
   }
   const bool any_records = std::ranges::find(records, true) != records.end();
-  const Tensor kept = any_records ? kept_input(given, layers) : Tensor();
+  const KeptInput kept = any_records ? KeptInput(x, given, layers) : KeptInput();
   for (size_t i = 0; i < layers.size(); ++i) {
     if (!ys[i].defined())
       results[i] = Variable();

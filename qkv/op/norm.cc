@@ -1,6 +1,7 @@
 #include "qkv/op/norm.h"
 
 #include <cmath>
+#include <utility>
 
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
@@ -8,6 +9,42 @@
 #include "qkv/op/rows.h"
 
 namespace qkv {
+namespace {
+
+// Calls normalize(row, mean, rstd) for each row of x and y, with places for what the backward needs of it; null: not kept.
+template <class Normalize>
+void for_each_row_of(const Tensor& x, float* mean, float* rstd, Normalize normalize) {
+  const int64_t C = x.dim(-1);
+  for_each_row(x.numel() / C, C, [&](int64_t m) {
+    float unused_mean = 0, unused_rstd = 0;
+    normalize(m, mean ? mean + m : &unused_mean, rstd ? rstd + m : &unused_rstd);
+  });
+}
+
+Tensor layer_normed(const Tensor& x, const Tensor& weight, const Tensor& bias, float eps, float* mean,
+                    float* rstd) {
+  Tensor y = Tensor::empty(x.shape());
+  const int64_t C = x.dim(-1);
+  const float *from = x.data<float>(), *w = weight.data<float>(), *b = bias.data<float>();
+  float* const to = y.data<float>();
+  for_each_row_of(x, mean, rstd, [&](int64_t m, float* mu, float* r) {
+    kernel::kernels().rows.layer_norm(from + m * C, w, b, C, eps, to + m * C, mu, r);
+  });
+  return y;
+}
+
+Tensor rms_normed(const Tensor& x, const Tensor& weight, float eps, float* rstd) {
+  Tensor y = Tensor::empty(x.shape());
+  const int64_t C = x.dim(-1);
+  const float *from = x.data<float>(), *w = weight.data<float>();
+  float* const to = y.data<float>();
+  for_each_row_of(x, nullptr, rstd, [&](int64_t m, float*, float* r) {
+    kernel::kernels().rows.rms_norm(from + m * C, w, C, eps, to + m * C, r);
+  });
+  return y;
+}
+
+}  // namespace
 
 Variable layer_norm(const Variable& x, const Variable& weight, const Variable& bias, float eps) {
   const int64_t C = x.dim(-1);
@@ -21,23 +58,10 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
   if (!bias.defined()) copies[2] = Tensor::zeros({C});
   const Tensor& biases = bias.defined() ? bias.value().contiguous_in(copies[2]) : copies[2];
   const int64_t M = in.numel() / C;
-  Tensor y = Tensor::empty(in.shape());
-  const float *from = in.data<float>(), *w = weights.data<float>(), *b = biases.data<float>();
-  float* const to = y.data<float>();
-  const auto normalize = [&](int64_t m, float& mean, float& rstd) {
-    kernel::kernels().rows.layer_norm(from + m * C, w, b, C, eps, to + m * C, &mean, &rstd);
-  };
-  if (!recording({x, weight, bias})) {
-    for_each_row(M, C, [&](int64_t m) {
-      float mean = 0, rstd = 0;
-      normalize(m, mean, rstd);
-    });
-    return y;
-  }
+  if (!recording({x, weight, bias})) return layer_normed(in, weights, biases, eps, nullptr, nullptr);
   Tensor mean = Tensor::empty({M}), rstd = Tensor::empty({M});
-  float *mu = mean.data<float>(), *r = rstd.data<float>();
-  for_each_row(M, C, [&](int64_t m) { normalize(m, mu[m], r[m]); });
-  return record("layer_norm", {x, weight, bias}, y,
+  Tensor y = layer_normed(in, weights, biases, eps, mean.data<float>(), rstd.data<float>());
+  return record("layer_norm", {x, weight, bias}, std::move(y),
                 [in, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
                   count_work(OpWork::moves(grad, 3));
                   const Tensor dy = grad.contiguous_copy();
@@ -52,7 +76,9 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
                                                                  out + m * C, s, s + C);
                   });
                   return std::vector<Tensor>{dx, sums.slice(0, 0, C), sums.slice(0, C, 2 * C)};
-                });
+                })
+      .recomputed_by(
+          [in, weights, biases, eps] { return layer_normed(in, weights, biases, eps, nullptr, nullptr); });
 }
 
 Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
@@ -63,36 +89,25 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
   Tensor copies[2];
   const Tensor &in = x.value().contiguous_in(copies[0]), &weights = weight.value().contiguous_in(copies[1]);
   const int64_t M = in.numel() / C;
-  Tensor y = Tensor::empty(in.shape());
-  const float *from = in.data<float>(), *w = weights.data<float>();
-  float* const to = y.data<float>();
-  const auto normalize = [&](int64_t m, float& rstd) {
-    kernel::kernels().rows.rms_norm(from + m * C, w, C, eps, to + m * C, &rstd);
-  };
-  if (!recording({x, weight})) {
-    for_each_row(M, C, [&](int64_t m) {
-      float rstd = 0;
-      normalize(m, rstd);
-    });
-    return y;
-  }
+  if (!recording({x, weight})) return rms_normed(in, weights, eps, nullptr);
   Tensor rstd = Tensor::empty({M});
-  float* const r = rstd.data<float>();
-  for_each_row(M, C, [&](int64_t m) { normalize(m, r[m]); });
-  return record(
-      "rms_norm", {x, weight}, y, [in, weights, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
-        count_work(OpWork::moves(grad, 3));
-        const Tensor dy = grad.contiguous_copy();
-        Tensor dx = Tensor::empty(in.shape());
-        const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
-        const float* r0 = rstd.data<float>();
-        float* out = dx.data<float>();
-        const Tensor dweight = sum_over_rows(M, C, [&](int64_t begin, int64_t end, float* s) {
-          for (int64_t m = begin; m < end; ++m)
-            kernel::kernels().rows.rms_norm_backward(g + m * C, x0 + m * C, scale, r0[m], C, out + m * C, s);
-        });
-        return std::vector<Tensor>{dx, dweight};
-      });
+  Tensor y = rms_normed(in, weights, eps, rstd.data<float>());
+  return record("rms_norm", {x, weight}, std::move(y),
+                [in, weights, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
+                  count_work(OpWork::moves(grad, 3));
+                  const Tensor dy = grad.contiguous_copy();
+                  Tensor dx = Tensor::empty(in.shape());
+                  const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
+                  const float* r0 = rstd.data<float>();
+                  float* out = dx.data<float>();
+                  const Tensor dweight = sum_over_rows(M, C, [&](int64_t begin, int64_t end, float* s) {
+                    for (int64_t m = begin; m < end; ++m)
+                      kernel::kernels().rows.rms_norm_backward(g + m * C, x0 + m * C, scale, r0[m], C, out + m * C,
+                                                               s);
+                  });
+                  return std::vector<Tensor>{dx, dweight};
+                })
+      .recomputed_by([in, weights, eps] { return rms_normed(in, weights, eps, nullptr); });
 }
 
 // dx = (dy - y (y . dy)) / |x|

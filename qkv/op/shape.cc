@@ -21,11 +21,15 @@ Variable changed(std::string_view op, Variable x, Change change, F&& backward) {
 
 Variable reshape(Variable x, const Shape& shape) {
   const Shape from = x.shape();
-  return changed(
-      "reshape", std::move(x), [&](Tensor y) { return std::move(y).contiguous_copy().reshape(shape); },
+  const Recomputation recomputation = x.recomputation();
+  Variable y = changed(
+      "reshape", std::move(x), [&](Tensor value) { return std::move(value).contiguous_copy().reshape(shape); },
       [from](const Tensor& dy, const std::vector<bool>&) {
         return std::vector<Tensor>{dy.contiguous_copy().reshape(from)};
       });
+  if (!recomputation) return y;
+  return std::move(y).recomputed_by(
+      [recomputation, shape] { return recomputation().contiguous_copy().reshape(shape); });
 }
 
 Variable transpose(Variable x, int a, int b) {

@@ -197,6 +197,12 @@ kernel::PackedMatrix Weight::backward(int64_t rows) const {
       quantised || rows <= max_cached_rows);
 }
 
+std::optional<kernel::Matrix> Weight::unpacked() const {
+  const auto& in = state_->numbers;
+  if (is_packed() || in.weights != WeightFormat::f32 || in.precision != Precision::f32) return {};
+  return matrix_at<float>(master().value().data<float>(), master().value());
+}
+
 void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate) const {
   require(!is_packed(), "backward", "the weight {} is packed for inference, which has no gradients", shape());
   const int64_t K = dim(1);

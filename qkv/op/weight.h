@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "qkv/autograd/variable.h"
@@ -95,8 +96,11 @@ class Weight {
   //
   // The forms of many rows are not cached: packing is little work beside their product, the next update changes the
   // master, and until then the forms of all weights would take twice the memory of the parameters.
+  //
+  // Products of many rows may also be by unpacked(), W (N x K) as it is, if the weight is trained in f32: they have the same bits.
   kernel::PackedMatrix recorded_forward(int64_t rows) const;
   kernel::PackedMatrix backward(int64_t rows) const;
+  std::optional<kernel::Matrix> unpacked() const;
   void gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate = false) const;
   Tensor values() const;        // f32, or bf16 if that is the format; a copy if it is packed or in place
   StoredValues stored() const;  // as a file holds it, without loss
