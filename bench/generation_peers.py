@@ -22,6 +22,7 @@ from peer_processes import answer, command_of, in_turn, options_of, run_job
 
 MODELS = {
     "110M": {"width": 768, "ffn": 2048, "layers": 12, "heads": 12},
+    "18M": {"width": 256, "ffn": 512, "layers": 2, "heads": 4},
     "1.1B": {"width": 2048, "ffn": 5632, "layers": 22, "heads": 32},
 }
 VOCABULARY = 32_000
@@ -42,6 +43,9 @@ def blocks(noise, name, rows, columns):
     if name == "BF16":
         numbers = noise.standard_normal((rows, columns), numpy.float32) * 0.02
         return (numbers.view(numpy.uint32) >> 16).astype(numpy.uint16).view(numpy.uint8)
+    if name == "F16":
+        numbers = noise.standard_normal((rows, columns), numpy.float32) * 0.02
+        return numbers.astype(numpy.float16).view(numpy.uint8)
     count = rows * columns // (256 if name == "Q4_K" else 32)
     if name == "Q8_0":
         parts = [halves(count, 0.02 / 74), bytes_of(count, 32)]
@@ -59,7 +63,16 @@ def blocks(noise, name, rows, columns):
     return numpy.concatenate(parts, axis=1).reshape(rows, -1)
 
 
-def write_gguf(path, size, name):
+def llama_tokenizer(writer):
+    """Bytes, and names of the other tokens."""
+    pieces = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(pieces + [f"t{n}" for n in range(VOCABULARY - len(pieces))])
+    writer.add_token_scores([0.0] * VOCABULARY)
+    writer.add_token_types([2, 3, 3] + [6] * 256 + [1] * (VOCABULARY - len(pieces)))
+
+
+def write_gguf(path, size, name, add_tokenizer=llama_tokenizer):
     """Returns the bytes of all matrices but the embedding table, of which a token reads one row."""
     import gguf
     import numpy
@@ -77,11 +90,8 @@ def write_gguf(path, size, name):
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_rope_dimension_count(width // heads)
     writer.add_vocab_size(VOCABULARY)
-    pieces = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
-    writer.add_tokenizer_model("llama")
-    writer.add_token_list(pieces + [f"t{n}" for n in range(VOCABULARY - len(pieces))])
-    writer.add_token_scores([0.0] * VOCABULARY)
-    writer.add_token_types([2, 3, 3] + [6] * 256 + [1] * (VOCABULARY - len(pieces)))
+    writer.add_file_type(gguf.LlamaFileType[f"MOSTLY_{name}" + ("_M" if name == "Q4_K" else "")])
+    add_tokenizer(writer)
 
     def matrix(tensor, rows, columns):
         numbers = blocks(noise, name, rows, columns)
@@ -155,7 +165,7 @@ def main():
     if run_job(llama_cpp_process):
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=["110M", "1.1B"])
     parser.add_argument("--formats", nargs="+", choices=FORMATS, default=list(FORMATS))
     options = options_of(parser, "--qkv", "build/cli/qkv", ("gguf", "numpy", "xllamacpp"))
     both = "qkv | llama.cpp | factor"
