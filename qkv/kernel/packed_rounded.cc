@@ -45,7 +45,9 @@ class RoundedForm final : public PackedMatrix::Form {
 
   WeightFormat arithmetic() const override { return WeightFormat::bf16; }
   WorkItems work_items(int64_t a_rows, int64_t together) const override {
-    const int64_t pieces = ceil_div(a_rows, max_rows), multiple = kernels().matmul.rows;
+    // As many pieces for each thread: one more would keep the others waiting.
+    const int64_t needed = ceil_div(a_rows, max_rows), multiple = kernels().matmul.rows;
+    const int64_t pieces = needed == 1 ? 1 : rounded_up(needed, threads());
     // Each item rounds its piece of a: no more of them than keep the threads busy.
     const int64_t max_items = std::min(default_max_items, items_of_thread * threads());
     return grouped(a_rows, rounded_up(ceil_div(a_rows, pieces), multiple), width_, 100'000, together, max_items);

@@ -27,6 +27,7 @@ struct FeedForwardOptions {
 class FeedForward final : public Module {
  public:
   explicit FeedForward(const FeedForwardOptions& options);
+  // Where nothing is recorded, the hidden layer of many rows is computed in blocks of rows that stay in the caches.
   Variable forward(const Variable& x, Pass& pass) const;
   void list(ModuleContents& contents) const override;
 
@@ -34,6 +35,8 @@ class FeedForward final : public Module {
   Linear up, down;
 
  private:
+  Variable forward(const Variable& x, const Dropout& dropout) const;
+
   FeedForwardOptions options_;
 };
 

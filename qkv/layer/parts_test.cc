@@ -118,6 +118,25 @@ TEST(FeedForward, AppliesEachActivationBetweenItsProjectionsGatedOrNot) {
     }
 }
 
+// 300 rows are three blocks where nothing is recorded, and one otherwise.
+TEST(FeedForward, OfManyRowsHasTheBitsOfEachRow) {
+  for (const bool gated : {false, true}) {
+    FeedForward layer({.d_model = 8, .ffn = 4096, .activation = Activation::gelu, .gated = gated});
+    randomise(layer, 3);
+    const Tensor x = random_tensor({3, 100, 8}, 4);
+    Pass pass;
+    const Tensor recorded = layer.forward(x, pass).value();
+    const NoGrad guard;
+    const Tensor y = layer.forward(x, pass).value();
+    EXPECT_TRUE(same_bits(y, recorded));
+    for (const int64_t row : {0, 127, 128, 299}) {
+      const Tensor of_row = x.reshape({300, 8}).slice(0, row, row + 1);
+      EXPECT_TRUE(same_bits(y.reshape({300, 8}).slice(0, row, row + 1), layer.forward(of_row, pass).value()))
+          << row;
+    }
+  }
+}
+
 TEST(FeedForward, DropsItsHiddenLayerInTrainingOnly) {
   FeedForward layer({.d_model = 8, .ffn = 16, .dropout = 0.5f});
   randomise(layer, 2);
