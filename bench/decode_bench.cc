@@ -51,7 +51,7 @@ Sentences read_sentences(const std::string& path, int64_t vocabulary) {
   return out;
 }
 
-// Of the weights as they are packed, and of the search.
+// The peak of the packed weights and the search.
 double resident_mb() { return static_cast<double>(peak_memory()) / (1024 * 1024); }
 
 int run(int argc, char** argv) {
@@ -84,7 +84,7 @@ int run(int argc, char** argv) {
   Transformer model(config, 1);
   model.pack_for_inference(format, value_named<Precision>(s.precision, "decode_bench", "--precision"));
   model.set_cache_format(value_named<CacheFormat>(s.cache, "decode_bench", "--cache"));
-  reset_peak_memory();  // of the f32 weights that were drawn: those of a file are mapped and packed one after another
+  reset_peak_memory();  // the f32 weights that were drawn do not count: those of a file are mapped, and packed one by one
   const DecodingSpeed speed = measure_decoding(
       model,
       s.source.empty() ? random_sentences(s.sentences, s.vocabulary) : read_sentences(s.source, s.vocabulary),

@@ -132,19 +132,17 @@ Variable attention(const Variable& q, const Variable& k, const Variable& v, cons
 
 Tensor attention(const Tensor& q, const KeyValueCache& cache, const AttentionOptions& options) {
   const Tensor k = cache.stored_keys(), v = cache.stored_values();
-  if (k.dtype() != q.dtype()) {
-    require(q.dtype() == DType::f32 || q.dtype() == DType::bf16, "attention", "q must be f32 or bf16, got {}",
-            name_of(q.dtype()));
-    check_shapes(q, k, v);
-    const bool reads_stored = !options.score || options.score->reads_stored_keys();
-    if (reads_stored &&
-        select_algorithm({shape_of(q, k, v, options), q.dtype(), options}) == Algorithm::single_query) {
-      AttentionCall call = prepare({q, k}, v, options, /*with_backward=*/false);
-      call.keeps_statistics = false;
-      return forward_pass(call).out;
-    }
-  }
   if (k.dtype() == q.dtype()) return attention(q, k, v, options);
+  require(q.dtype() == DType::f32 || q.dtype() == DType::bf16, "attention", "q must be f32 or bf16, got {}",
+          name_of(q.dtype()));
+  check_shapes(q, k, v);
+  const bool reads_stored = !options.score || options.score->reads_stored_keys();
+  if (reads_stored &&
+      select_algorithm({shape_of(q, k, v, options), q.dtype(), options}) == Algorithm::single_query) {
+    AttentionCall call = prepare({q, k}, v, options, /*with_backward=*/false);
+    call.keeps_statistics = false;
+    return forward_pass(call).out;
+  }
   return attention(q, cache.keys().to(q.dtype()), cache.values().to(q.dtype()), options);
 }
 

@@ -6,8 +6,6 @@ namespace internal {
 constinit thread_local Profile* active_profile = nullptr;
 }  // namespace internal
 
-using internal::active_profile;
-
 int Profile::begin(std::string_view name, const OpWork& work, OpPass pass) {
   if (pass == OpPass::forward && open_ >= 0 && spans_[static_cast<size_t>(open_)].pass == OpPass::backward)
     pass = OpPass::backward;
@@ -24,8 +22,10 @@ void Profile::end(int span) {
   open_ = ended.parent;
 }
 
-ProfileScope::ProfileScope(Profile* profile) : before_(active_profile) { active_profile = profile; }
-ProfileScope::~ProfileScope() { active_profile = before_; }
+ProfileScope::ProfileScope(Profile* profile) : before_(internal::active_profile) {
+  internal::active_profile = profile;
+}
+ProfileScope::~ProfileScope() { internal::active_profile = before_; }
 
 void Profile::count(const OpWork& work) {
   if (open_ < 0) return;

@@ -109,14 +109,11 @@ class OpScope {
     if (profile_) [[unlikely]]
       span_ = profile_->begin(name, {}, pass);
   }
-  OpScope(std::string_view name, const OpWork& work, OpPass pass) : profile_(internal::active_profile) {
+  template <class Work = OpWork>
+  OpScope(std::string_view name, const Work& work, OpPass pass = OpPass::forward)
+      : profile_(internal::active_profile) {
     if (profile_) [[unlikely]]
       span_ = profile_->begin(name, work, pass);
-  }
-  template <class Work = OpWork>
-  OpScope(std::string_view name, const Work& work) : profile_(internal::active_profile) {
-    if (profile_) [[unlikely]]
-      span_ = profile_->begin(name, work, OpPass::forward);
   }
   ~OpScope() {
     if (profile_) [[unlikely]]

@@ -45,7 +45,7 @@ class RoundedForm final : public PackedMatrix::Form {
 
   WeightFormat arithmetic() const override { return WeightFormat::bf16; }
   WorkItems work_items(int64_t a_rows, int64_t together) const override {
-    // As many pieces for each thread: one more would keep the others waiting.
+    // Each thread gets the same number of pieces: with one more, the others would wait for it.
     const int64_t needed = ceil_div(a_rows, max_rows), multiple = kernels().matmul.rows;
     const int64_t pieces = needed == 1 ? 1 : rounded_up(needed, threads());
     // Each item rounds its piece of a: no more of them than keep the threads busy.

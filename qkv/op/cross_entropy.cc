@@ -8,6 +8,7 @@
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/kernel/matmul.h"
+#include "qkv/op/product_work.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -91,7 +92,7 @@ int64_t rows_of_piece(int64_t V, int64_t C) {
 }
 
 // The products of a piece with a weight W (V,C) in training. The packed forms of a large weight would take as much memory as
-// what some layers keep for the backward; packing as a product needs it takes about a hundredth of the product's time.
+// what some layers keep for the backward; the products pack what they need of it, and a step takes no longer.
 class PieceProducts {
  public:
   PieceProducts(const Weight& w, int64_t rows, bool with_gradient) {
@@ -102,7 +103,7 @@ class PieceProducts {
     if (with_gradient) backward_ = w.backward(rows);
   }
 
-  WeightFormat arithmetic() const { return forward_.arithmetic(); }
+  const kernel::PackedMatrix& form() const { return forward_; }  // for ProductWork; empty, as of f32, if not packed
   // x W^T + bias
   void logits(kernel::Matrix x, const float* bias, float* to, int64_t V) const {
     if (unpacked_)
@@ -186,11 +187,6 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
   }
   const TokenLoss loss_of{V, factor, options};
   const PieceProducts products(w, count, with_gradient);
-  const auto work = [&](int64_t M) {
-    OpWork of_product = OpWork::product(M, V, C, products.arithmetic());
-    of_product.weight = w.shape();
-    return of_product;
-  };
   float *xs = x_piece.data<float>(), *ls = logits.data<float>(), *gs = dlogits.data<float>(),
         *ds = dx_piece.data<float>();
   float* loss = losses.data<float>();
@@ -201,7 +197,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     const auto row = [&](int64_t i) { return i < here ? token[i] : token[i - here] + tokens; };
     for_each_row(M, C, [&](int64_t i) { std::copy_n(in.data<float>() + row(i) * C, C, xs + i * C); });
     {
-      const OpScope product("linear_cross_entropy: logits", work(M));
+      const OpScope product("linear_cross_entropy: logits", ProductWork(M, w.shape(), products.form()));
       products.logits({xs, M, C}, b.defined() ? bias.data<float>() : nullptr, ls, V);
     }
     const auto loss_of_row = [&](int64_t i) {
@@ -217,7 +213,7 @@ CrossEntropy linear_cross_entropy(const Variable& x, const OutputWeights& weight
     }
     if (!with_gradient) continue;
     {
-      const OpScope product("linear_cross_entropy: dx", work(M));
+      const OpScope product("linear_cross_entropy: dx", ProductWork(M, w.shape(), products.form()));
       products.gradient({gs, M, V}, ds, C);
     }
     float* out = dx.data<float>();

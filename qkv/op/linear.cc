@@ -42,7 +42,7 @@ struct Relu {
 // The node of y = x W^T + b, or of y = max(0, x W^T + b). The gradient of x has its type.
 Variable recorded(const Variable& x, const WeightAndBias& layer, const KeptInput& kept, const Tensor& y) {
   const Weight& w = layer.weight();
-  const int64_t K = w.dim(1), N = w.dim(0), M = y.numel() / N;
+  const int64_t K = w.dim(1), N = w.dim(0), M = x.value().numel() / K;
   Relu relu;
   if (layer.relu()) {
     if (w.precision() == Precision::bf16)

@@ -26,10 +26,9 @@ void linear_in_blocks(const Tensor& x, const Weight& w, const Variable& b, int p
 // What a call reads: not a copy, so it must not outlive them.
 class WeightAndBias {
  public:
-  WeightAndBias() = default;  // no layer
-  WeightAndBias(const Weight& weight, const Variable& bias = no_bias,
-                bool relu = false)  // NOLINT: implicit on purpose
-      : weight_(&weight), bias_(&bias), relu_(relu) {}
+  WeightAndBias() = default;                                                      // no layer
+  WeightAndBias(const Weight& w, const Variable& b = no_bias, bool relu = false)  // NOLINT: implicit on purpose
+      : weight_(&w), bias_(&b), relu_(relu) {}
 
   const Weight& weight() const { return *weight_; }
   const Variable& bias() const { return *bias_; }

@@ -127,6 +127,16 @@ TEST(Linear, TakesMoreLayersThanRunAtATime) {
     EXPECT_TRUE(same_bits(results[i].value(), linear(x, weights[i]).value())) << i;
 }
 
+TEST(Linear, OfNoOutputsHasAGradientOfZero) {
+  const Variable x(random_tensor({2, 3}, 1), {.requires_grad = true});
+  const Variable w(Tensor::zeros({0, 3}), {.requires_grad = true});
+  const Variable y = linear(x, w);
+  EXPECT_EQ(y.shape(), (Shape{2, 0}));
+  y.backward(Tensor::zeros({2, 0}));
+  EXPECT_TRUE(same_bits(x.grad(), Tensor::zeros({2, 3})));
+  EXPECT_EQ(w.grad().shape(), (Shape{0, 3}));
+}
+
 TEST(Linear, RejectsShapesThatDoNotAgree) {
   const Variable x = Tensor::zeros({2, 3}), w = Tensor::zeros({5, 4});
   EXPECT_EQ(error_of([&] { linear(x, w); }),
