@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "qkv/base/threads.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/dropout.h"
 
@@ -24,10 +25,10 @@ Variable FeedForward::forward(const Variable& x, const Dropout& after_activation
 
 namespace {
 
-// Rows of a block whose hidden layer stays in the second-level caches of two cores, but not few: each block reads the weights
-// again.
+// Rows of a block whose hidden layer stays in the second-level caches of the cores, of two at most, but not few: each block reads
+// the weights again.
 int64_t rows_of_block(const FeedForwardOptions& o) {
-  constexpr int64_t cached = int64_t{2} << 20, min_rows = 128;
+  const int64_t cores = std::min(threads(), 2), cached = cores << 20, min_rows = 64 * cores;
   const int64_t bytes_of_row = (o.gated ? 3 : 1) * o.ffn * int64_t{sizeof(float)};
   return std::max(min_rows, cached / bytes_of_row / 64 * 64);
 }

@@ -16,6 +16,8 @@ HeadAblation::HeadAblation(std::vector<AttentionHead> heads)
 
 HeadAblation::~HeadAblation() { ablated_heads = before_; }
 
+bool are_heads_ablated() { return ablated_heads != nullptr; }
+
 const Variable& without_ablated(const Variable& heads, AttentionUse use, int64_t layer) {
   if (!ablated_heads) return heads;
   for (const AttentionHead& ablated : *ablated_heads) {

@@ -39,6 +39,8 @@ class HeadAblation {
   const std::vector<AttentionHead>* const before_;
 };
 
+bool are_heads_ablated();  // in this thread
+
 // The outputs of the heads of a layer, (B,H,T,E), just computed: those that are ablated are set to zero.
 const Variable& without_ablated(const Variable& heads, AttentionUse use, int64_t layer);
 

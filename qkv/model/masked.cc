@@ -1,6 +1,5 @@
 #include "qkv/model/masked.h"
 
-#include "qkv/attention/mask/padding.h"
 #include "qkv/base/error.h"
 
 namespace qkv {
@@ -35,7 +34,7 @@ Variable MaskedTransformer::encode(const Tensor& ids, const std::vector<int32_t>
                                    const Tensor& types) const {
   require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, "MaskedTransformer",
           "ids must be i32 (B,T), got {} {}", name_of(ids.dtype()), ids.shape());
-  return stack_.forward(ids, padding(lengths), pass, {.types = types});
+  return stack_.encode(ids, lengths, pass, types);
 }
 
 Variable MaskedTransformer::transformed(const Variable& hidden) const {

@@ -4,8 +4,12 @@
 #include <utility>
 
 #include "qkv/attention/mask/padding.h"
+#include "qkv/autograd/profile.h"
 #include "qkv/autograd/recompute.h"
 #include "qkv/base/error.h"
+#include "qkv/base/threads.h"
+#include "qkv/layer/head_ablation.h"
+#include "qkv/model/sequence_groups.h"
 
 namespace qkv {
 
@@ -100,6 +104,37 @@ Variable Stack::forward(const Tensor& ids, const MaskPtr& mask, const Encoded& e
                     return block.forward(in[0], mask, block.memory(in[1], lengths), p);
                   });
   return norm ? norm->forward(x) : x;
+}
+
+// Whether sequences may be computed by other threads and without the padding of the longest ones.
+bool Stack::takes_groups(const Pass& pass) const {
+  return !recording() && !pass.training && !pass.log && !pass.input.has_value() && pass.part.is_whole() &&
+         !depends_on_length_ && !cache_valid_until_ && !is_profiling() && !are_heads_ablated();
+}
+
+Variable Stack::encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass,
+                       const Tensor& types) const {
+  const int64_t B = ids.dim(0), T = ids.dim(1);
+  std::vector<SequenceGroup> groups;
+  if (takes_groups(pass) && std::ssize(lengths) == B) groups = sequence_groups(lengths, threads());
+  if (groups.empty()) return forward(ids, padding(lengths), pass, {.types = types});
+  Tensor out = Tensor::empty({B, T, embedding.width()});
+  parallel_for(std::ssize(groups), [&](int64_t n) {
+    const NoGrad guard;  // of this thread
+    const SequenceGroup& g = groups[static_cast<size_t>(n)];
+    const int64_t longest =
+        std::clamp<int64_t>(g.longest, std::min<int64_t>(T, 2), T);  // one token is computed otherwise
+    const auto rows = [&](const Tensor& t) {
+      return t.defined() ? t.slice(0, g.begin, g.end).slice(1, 0, longest).contiguous_copy() : t;
+    };
+    Pass own = pass;
+    const MaskPtr mask = padding(std::vector(lengths.begin() + g.begin, lengths.begin() + g.end));
+    const Tensor x = forward(rows(ids), mask, own, {.types = rows(types)}).value();
+    const Tensor to = out.slice(0, g.begin, g.end);
+    to.slice(1, 0, longest).copy_from(x);
+    to.slice(1, longest, T).fill(0);
+  });
+  return out;
 }
 
 StackRows Stack::start(int64_t rows) const {

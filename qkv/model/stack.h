@@ -1,7 +1,7 @@
 // A stack of blocks with the embedding below it and the norm above it: an encoder, a decoder, a language model.
 //
 //     Stack encoder(embedding, blocks, /*norm=*/NormOptions{});
-//     Variable x = encoder.forward(ids, padding(lengths), pass);                    // ids i32 (B,T), x (B,T,C)
+//     Variable x = encoder.encode(ids, lengths, pass);                              // ids i32 (B,T), x (B,T,C)
 //
 //     StackRows rows = decoder.start(/*rows=*/B);
 //     Tensor last = decoder.extend(rows, tokens, pass);                         // (B,C), of the last token of each row
@@ -52,6 +52,10 @@ class Stack final : public Module {
   Variable forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
                    const TokenEmbedding::Place& place = {}) const;
   Variable forward(const Tensor& ids, const MaskPtr& mask, const Encoded& encoded, Pass& pass) const;
+  // forward(ids, padding(lengths), pass, {.types = types}); in inference threads share sequences rather than products if there are
+  // enough (sequence_groups.h), and hidden states of padding may be zeros.
+  Variable encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass,
+                  const Tensor& types = {}) const;
 
   // Decoding. Rows begin empty; with an encoder there is one for each of its sentences.
   StackRows start(int64_t rows) const;
@@ -77,6 +81,8 @@ class Stack final : public Module {
   CacheFormat cache_format = CacheFormat::f32;  // of keys and values in decoding
 
  private:
+  bool takes_groups(const Pass& pass) const;
+
   std::optional<int64_t> cache_valid_until_;
   bool depends_on_length_ = false;
 };

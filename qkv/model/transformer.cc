@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "qkv/attention/mask/causal.h"
-#include "qkv/attention/mask/padding.h"
 #include "qkv/base/error.h"
 #include "qkv/model/stack_decoding.h"
 
@@ -47,7 +46,8 @@ Transformer::Transformer(const TransformerConfig& config, uint64_t seed) : Trans
 
 Encoded Transformer::encode(const Tensor& source, std::vector<int32_t> lengths, Pass& pass) const {
   check_ids("source", source, config().position_limit());
-  return {encoder_.forward(source, padding(lengths), pass), std::move(lengths)};
+  Variable memory = encoder_.encode(source, lengths, pass);
+  return {std::move(memory), std::move(lengths)};
 }
 
 Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const {
