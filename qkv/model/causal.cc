@@ -36,6 +36,7 @@ CausalTransformer::CausalTransformer(const TransformerConfig& config, uint64_t s
 Variable CausalTransformer::forward(const Tensor& ids, Pass& pass, const Packing& packing) const {
   require(ids.rank() == 2 && ids.dtype() == DType::i32 && ids.dim(1) >= 1, "CausalTransformer",
           "ids must be i32 (B,T), got {} {}", name_of(ids.dtype()), ids.shape());
+  if (!packing.documents.defined() && !packing.positions.defined()) return stack_.forward_causal(ids, pass);
   const MaskPtr mask = packing.documents.defined() ? causal() & documents(packing.documents) : causal();
   return stack_.forward(ids, mask, pass, {.positions = packing.positions});
 }

@@ -6,6 +6,7 @@
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/layer_test.h"
+#include "qkv/model/causal.h"
 #include "qkv/model/transformer.h"
 
 namespace qkv::sequence_groups_test {
@@ -86,6 +87,28 @@ TEST(SequenceGroups, GiveEachSequenceTheBitsThatItHasAlone) {
         << b;
     for (const float x : together.slice(0, b, b + 1).span<float>()) ASSERT_TRUE(std::isfinite(x));
   }
+}
+
+TEST(SequenceGroups, GiveCausalSequencesTheBitsThatTheyHaveAlone) {
+  const NoGrad guard;
+  const int before = threads();
+  TransformerConfig c;
+  c.architecture = Architecture::causal;
+  c.source_vocabulary = c.target_vocabulary = 30;
+  c.d_model = 32, c.heads = 4, c.ffn = 48, c.decoder_layers = 2;
+  const CausalTransformer model(c, 3);
+  Random random(3, 4);
+  Tensor ids = Tensor::empty({24, 16}, DType::i32);
+  for (int32_t& id : ids.span<int32_t>()) id = static_cast<int32_t>(random.below(30));
+  ASSERT_FALSE(sequence_groups(lengths_of(24, 16), 2).empty());
+  Pass pass;
+  set_threads(2);
+  const Tensor together = model.forward(ids, pass).value();
+  set_threads(before);
+  for (int64_t b = 0; b < 24; ++b)
+    EXPECT_TRUE(same_bits(together.slice(0, b, b + 1).contiguous_copy(),
+                          model.forward(ids.slice(0, b, b + 1).contiguous_copy(), pass).value()))
+        << b;
 }
 
 }  // namespace qkv::sequence_groups_test

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "qkv/attention/mask/causal.h"
 #include "qkv/attention/mask/padding.h"
 #include "qkv/autograd/profile.h"
 #include "qkv/autograd/recompute.h"
@@ -112,12 +113,12 @@ bool Stack::takes_groups(const Pass& pass) const {
          !depends_on_length_ && !cache_valid_until_ && !is_profiling() && !are_heads_ablated();
 }
 
-Variable Stack::encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass,
-                       const Tensor& types) const {
+Variable Stack::forward_in_groups(const Tensor& ids, std::span<const int32_t> lengths, Masks masks, Pass& pass,
+                                  const Tensor& types) const {
   const int64_t B = ids.dim(0), T = ids.dim(1);
   std::vector<SequenceGroup> groups;
   if (takes_groups(pass) && std::ssize(lengths) == B) groups = sequence_groups(lengths, threads());
-  if (groups.empty()) return forward(ids, padding(lengths), pass, {.types = types});
+  if (groups.empty()) return forward(ids, masks(0, std::ssize(lengths)), pass, {.types = types});
   Tensor out = Tensor::empty({B, T, embedding.width()});
   parallel_for(std::ssize(groups), [&](int64_t n) {
     const NoGrad guard;  // of this thread
@@ -128,13 +129,25 @@ Variable Stack::encode(const Tensor& ids, const std::vector<int32_t>& lengths, P
       return t.defined() ? t.slice(0, g.begin, g.end).slice(1, 0, longest).contiguous_copy() : t;
     };
     Pass own = pass;
-    const MaskPtr mask = padding(std::vector(lengths.begin() + g.begin, lengths.begin() + g.end));
-    const Tensor x = forward(rows(ids), mask, own, {.types = rows(types)}).value();
+    const Tensor x = forward(rows(ids), masks(g.begin, g.end), own, {.types = rows(types)}).value();
     const Tensor to = out.slice(0, g.begin, g.end);
     to.slice(1, 0, longest).copy_from(x);
     to.slice(1, longest, T).fill(0);
   });
   return out;
+}
+
+Variable Stack::encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass,
+                       const Tensor& types) const {
+  const auto masks = [&](int64_t begin, int64_t end) {
+    return padding(std::vector(lengths.begin() + begin, lengths.begin() + end));
+  };
+  return forward_in_groups(ids, lengths, masks, pass, types);
+}
+
+Variable Stack::forward_causal(const Tensor& ids, Pass& pass) const {
+  const std::vector<int32_t> lengths(static_cast<size_t>(ids.dim(0)), static_cast<int32_t>(ids.dim(1)));
+  return forward_in_groups(ids, lengths, [](int64_t, int64_t) { return causal(); }, pass, {});
 }
 
 StackRows Stack::start(int64_t rows) const {

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "qkv/base/threads.h"
 #include "qkv/layer/block.h"
 #include "qkv/layer/token_embedding.h"
 #include "qkv/model/encoded.h"
@@ -52,10 +53,11 @@ class Stack final : public Module {
   Variable forward(const Tensor& ids, const MaskPtr& mask, Pass& pass,
                    const TokenEmbedding::Place& place = {}) const;
   Variable forward(const Tensor& ids, const MaskPtr& mask, const Encoded& encoded, Pass& pass) const;
-  // forward(ids, padding(lengths), pass, {.types = types}); in inference threads share sequences rather than products if there are
-  // enough (sequence_groups.h), and hidden states of padding may be zeros.
+  // forward() of sequences of which each sees itself alone: all of it, or causally. In inference threads share sequences rather
+  // than products if there are enough (sequence_groups.h), and hidden states of padding may be zeros.
   Variable encode(const Tensor& ids, const std::vector<int32_t>& lengths, Pass& pass,
                   const Tensor& types = {}) const;
+  Variable forward_causal(const Tensor& ids, Pass& pass) const;
 
   // Decoding. Rows begin empty; with an encoder there is one for each of its sentences.
   StackRows start(int64_t rows) const;
@@ -81,7 +83,10 @@ class Stack final : public Module {
   CacheFormat cache_format = CacheFormat::f32;  // of keys and values in decoding
 
  private:
+  using Masks = FunctionRef<MaskPtr(int64_t begin, int64_t end)>;  // of some sequences
   bool takes_groups(const Pass& pass) const;
+  Variable forward_in_groups(const Tensor& ids, std::span<const int32_t> lengths, Masks masks, Pass& pass,
+                             const Tensor& types) const;
 
   std::optional<int64_t> cache_valid_until_;
   bool depends_on_length_ = false;
