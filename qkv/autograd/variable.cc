@@ -78,6 +78,7 @@ struct Variable::Gradient {
   std::vector<std::shared_ptr<Gradient>> inputs = {};  // null: requires none
   Backward backward = {};                              // empty for a leaf
   Recomputation recomputation = {};
+  AddGradient add_to_first = {};
 
   Tensor sum = {};    // of a leaf: the gradient so far; of an inner node: only while backward() runs
   bool fresh = true;  // a leaf without a gradient
@@ -91,6 +92,7 @@ struct Variable::Gradient {
     const auto take = [&rest](Gradient& node) {
       node.backward = nullptr;
       node.recomputation = nullptr;
+      node.add_to_first = nullptr;
       for (std::shared_ptr<Gradient>& input : node.inputs)
         if (input && input.use_count() == 1) rest.push_back(std::move(input));
       node.inputs.clear();
@@ -120,6 +122,17 @@ struct Variable::Gradient {
     } else {
       sum = sum_of(sum, g);
     }
+  }
+
+  // What receives a gradient that is added to it.
+  Tensor& sum_for_addition() {
+    require(dtype == DType::f32, op, "a gradient is added to one of {}", name_of(dtype));
+    if (!sum.defined())
+      sum = Tensor::zeros(shape);
+    else if (backward && !is_alone(sum))
+      sum = copy_of(sum);
+    fresh = false;
+    return sum;
   }
 };
 
@@ -274,12 +287,19 @@ void Variable::run_backward(const Tensor& upstream, Uses* uses) const {
       grads[i] = Tensor();
       if (first) waiting.push(node->inputs[i]);
     }
+    if (node->add_to_first && needs[0]) {
+      Gradient& input = *node->inputs[0];
+      const bool first = input.backward && !input.sum.defined();
+      node->add_to_first(grad, input.sum_for_addition());
+      if (first) waiting.push(node->inputs[0]);
+    }
     if (uses) uses->end_of(*node);
     // What the op saved is not needed again: its memory can be reused by the remaining nodes.
     node->backward = [op = node->op](const Tensor&, const std::vector<bool>&) -> std::vector<Tensor> {
       fail(op, "backward() was called twice on the same values; compute them again first");
     };
     node->recomputation = nullptr;
+    node->add_to_first = nullptr;
     node->inputs.clear();
   }
 }
@@ -291,6 +311,11 @@ const Recomputation& Variable::recomputation() const {
 
 Variable Variable::recomputed_by(Recomputation recomputation) && {
   if (requires_grad()) node_->gradient->recomputation = std::move(recomputation);
+  return std::move(*this);
+}
+
+Variable Variable::adding_to_first(AddGradient add) && {
+  if (requires_grad()) node_->gradient->add_to_first = std::move(add);
   return std::move(*this);
 }
 

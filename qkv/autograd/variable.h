@@ -31,6 +31,10 @@ class Variable;
 // a gradient that is not needed (needs[i] is false) may be left undefined.
 using Backward = std::function<std::vector<Tensor>(const Tensor& grad, const std::vector<bool>& needs)>;
 
+// Adds the gradient of an input to what the input has received so far, zeros at first: of a large table of which an op uses few
+// rows.
+using AddGradient = std::function<void(const Tensor& grad, Tensor& sum)>;
+
 // Computes the value of an op again, bit for bit, from what the op keeps for its backward.
 using Recomputation = std::function<Tensor()>;
 
@@ -66,6 +70,9 @@ class Variable {
   // value is freed. Empty for others, and after the backward of the op.
   const Recomputation& recomputation() const;
   Variable recomputed_by(Recomputation recomputation) &&;  // the result of record(), if it was recorded
+
+  // Of the result of record(): the first input gets its gradient from `add`, and none from the backward of the op.
+  Variable adding_to_first(AddGradient add) &&;
 
   // The number of calls of mutable_value(): what was derived from the value of a leaf is valid for one version.
   uint64_t version() const;

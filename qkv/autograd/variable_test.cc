@@ -228,6 +228,43 @@ TEST(Variable, HoldsHowItIsComputedAgainUntilItsBackwardHasRun) {
   EXPECT_FALSE(doubled(Variable(Tensor::full({1}, 3.0f))).recomputation()) << "nothing was recorded";
 }
 
+std::vector<float> numbers(const Tensor& x) { return {x.span<float>().begin(), x.span<float>().end()}; }
+
+// y = x[0], whose gradient is added to that of x.
+Variable first_of(const Variable& x) {
+  return record("first_of", {x}, Tensor::full({1}, x.value().at<float>({0})),
+                [](const Tensor&, const std::vector<bool>& needs) { return std::vector<Tensor>(needs.size()); })
+      .adding_to_first([](const Tensor& grad, Tensor& sum) { sum.data<float>()[0] += grad.at<float>({0}); });
+}
+
+TEST(Variable, AnOpMayAddToTheGradientOfALeaf) {
+  const Variable x(Tensor::from({3.0f, 4.0f}, {2}), {.requires_grad = true});
+  first_of(x).backward(Tensor::full({1}, 5.0f));
+  EXPECT_EQ(numbers(x.grad()), (std::vector<float>{5, 0}));
+  first_of(x).backward(Tensor::full({1}, 2.0f));
+  EXPECT_EQ(numbers(x.grad()), (std::vector<float>{7, 0}));
+  EXPECT_FALSE(first_of(Variable(Tensor::full({2}, 3.0f))).requires_grad()) << "nothing was recorded";
+}
+
+// The sum that it adds to may be the gradient of another value too, which keeps its own.
+TEST(Variable, AnOpMayAddToTheGradientOfAResult) {
+  const Variable a(Tensor::from({3.0f, 4.0f}, {2}), {.requires_grad = true});
+  const auto passes_on = [](const Variable& x, std::vector<Variable> inputs) {
+    return record("passes_on", inputs, x.value().clone(), [](const Tensor& grad, const std::vector<bool>& needs) {
+      return std::vector<Tensor>(needs.size(), grad);
+    });
+  };
+  const Variable other(Tensor::zeros({2}), {.requires_grad = true});
+  const Variable x = passes_on(a, {a}), y = passes_on(x, {x, other});  // x and `other` receive the same tensor
+  const Variable both =
+      record("both", {y, first_of(x)}, Tensor::zeros({1}), [](const Tensor&, const std::vector<bool>&) {
+        return std::vector<Tensor>{Tensor::full({2}, 1.0f), Tensor::full({1}, 10.0f)};
+      });
+  both.backward();
+  EXPECT_EQ(numbers(a.grad()), (std::vector<float>{11, 1}));
+  EXPECT_EQ(numbers(other.grad()), (std::vector<float>{1, 1}));
+}
+
 TEST(Variable, OfAConstantIsTheSameAsAnotherOfTheSameView) {
   const Tensor x = Tensor::from({1, 2, 3, 4}, {2, 2});
   EXPECT_TRUE(Variable(x) == Variable(x));

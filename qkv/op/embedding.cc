@@ -1,9 +1,11 @@
 #include "qkv/op/embedding.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
+#include "qkv/base/scratch.h"
 #include "qkv/kernel/kernels.h"
 #include "qkv/op/rows.h"
 
@@ -34,8 +36,8 @@ class TableRows {
 
 // dtable[id] += scale * dy[row] for every row. Rows are sorted by id: each row of the table is summed by one
 // thread, in the order of the rows.
-Tensor table_gradient(const Tensor& ids, const Tensor& dy, int64_t V, int64_t C, float scale) {
-  Tensor dtable = Tensor::zeros({V, C});
+void add_table_gradient(const Tensor& ids, const Tensor& dy, float scale, Tensor& dtable) {
+  const int64_t V = dtable.dim(0), C = dtable.dim(1);
   const auto id = ids.span<int32_t>();
   std::vector<int64_t> first(static_cast<size_t>(V) + 1, 0);  // counting sort of the rows by id
   for (const int32_t i : id) ++first[static_cast<size_t>(i) + 1];
@@ -45,12 +47,18 @@ Tensor table_gradient(const Tensor& ids, const Tensor& dy, int64_t V, int64_t C,
     by_id[static_cast<size_t>(next[static_cast<size_t>(id[row])]++)] = static_cast<int64_t>(row);
   float* out = dtable.data<float>();
   const float* g = dy.data<float>();
+  const kernel::RowKernels& rows = kernel::kernels().rows;
   parallel_ranges(V, 256, [&](int64_t begin, int64_t end) {
-    for (int64_t v = begin; v < end; ++v)
-      for (int64_t r = first[static_cast<size_t>(v)]; r < first[static_cast<size_t>(v) + 1]; ++r)
-        kernel::kernels().rows.add_scaled(g + by_id[static_cast<size_t>(r)] * C, scale, C, out + v * C);
+    Scratch scratch;
+    float* const sum = scratch.floats(C);
+    for (int64_t v = begin; v < end; ++v) {
+      const int64_t from = first[static_cast<size_t>(v)], to = first[static_cast<size_t>(v) + 1];
+      if (from == to) continue;
+      std::fill_n(sum, C, 0.0f);
+      for (int64_t r = from; r < to; ++r) rows.add_scaled(g + by_id[static_cast<size_t>(r)] * C, scale, C, sum);
+      rows.add(out + v * C, sum, C, out + v * C);
+    }
   });
-  return dtable;
 }
 
 Tensor position_gradient(const Tensor& dy, const Shape& shape, int64_t first_position) {
@@ -96,20 +104,18 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
 
   std::vector<Variable> inputs = {table.master()};
   if (positions.defined()) inputs.push_back(positions);
-  return record("embedding", inputs, y,
-                [contiguous_ids, V, C, scale = options.scale, first = options.first_position,
-                 shape = positions.defined() ? positions.shape() : Shape{}](const Tensor& grad,
-                                                                            const std::vector<bool>& needs) {
-                  const Tensor dy = grad.contiguous_copy();
-                  std::vector<Tensor> grads(needs.size());
-                  count_work(OpWork::moves(dy, 1));
-                  if (needs[0]) {
-                    grads[0] = table_gradient(contiguous_ids, dy, V, C, scale);
-                    count_work(OpWork::moves(grads[0], 1));
-                  }
-                  if (needs.size() > 1 && needs[1]) grads[1] = position_gradient(dy, shape, first);
-                  return grads;
-                });
+  const auto backward = [first = options.first_position, shape = positions.defined() ? positions.shape() : Shape{}](
+                            const Tensor& grad, const std::vector<bool>& needs) {
+    std::vector<Tensor> grads(needs.size());
+    count_work(OpWork::moves(grad, 1));
+    if (needs.size() > 1 && needs[1]) grads[1] = position_gradient(grad.contiguous_copy(), shape, first);
+    return grads;
+  };
+  return record("embedding", inputs, y, backward)
+      .adding_to_first([contiguous_ids, scale = options.scale](const Tensor& grad, Tensor& dtable) {
+        const OpScope of_table("embedding: table", OpWork::moves(grad, 3));
+        add_table_gradient(contiguous_ids, grad.contiguous_copy(), scale, dtable);
+      });
 }
 
 }  // namespace qkv

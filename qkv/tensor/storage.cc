@@ -32,6 +32,11 @@ constexpr int64_t largest_small_block = 64 << 10;
 constexpr size_t size_classes = size_class(largest_small_block).index + 1;
 constexpr std::align_val_t alignment{64};
 
+// What is mapped ahead at a time, at most. A block for which more is mapped, as the gradient of a large vocabulary's weight, leaves a
+// range that the tensors of the next step would cut up, so that the next such block needed memory of its own: it is given to
+// its like alone.
+constexpr int64_t largest_mapping = 32 << 20;
+
 bool is_small(int64_t capacity) { return capacity <= largest_small_block; }
 
 // A large block has whole pages, so that each can be returned to the system.
@@ -60,7 +65,7 @@ class Pool {
       next_of(block) = std::exchange(small_[size_class(capacity).index], block);
     } else {
       forbid_use(block, capacity);
-      large_.give({block, capacity});
+      ranges_of(capacity).give({block, capacity});
       --large_blocks_;
     }
   }
@@ -85,19 +90,29 @@ class Pool {
   }
 
   std::byte* take_large(int64_t capacity) {
-    large_.reserve(large_blocks_ + 2);  // for each block, this one, and the rest of what is mapped for it
-    std::byte* block = large_.take(capacity);
+    // For each block, this one, and the rest of what is mapped for it.
+    for (FreeRanges* const ranges : {&large_, &very_large_}) ranges->reserve(large_blocks_ + 2);
+    FreeRanges& ranges = ranges_of(capacity);
+    std::byte* block = ranges.take(capacity);
     if (block == nullptr) {
-      large_.give(map(capacity));
-      block = large_.take(capacity);
+      FreeRanges::Range mapped = map(capacity);
+      if (&ranges == &very_large_) {
+        const FreeRanges::Range rest = {mapped.begin + capacity, mapped.bytes - capacity};
+        if (rest.bytes > 0) large_.give(rest);
+        mapped.bytes = capacity;
+      }
+      ranges.give(mapped);
+      block = ranges.take(capacity);
     }
     ++large_blocks_;
     return block;
   }
 
+  FreeRanges& ranges_of(int64_t capacity) { return capacity <= largest_mapping ? large_ : very_large_; }
+
   // Memory for a block, and for those after it: an eighth of the pool.
   FreeRanges::Range map(int64_t capacity) {
-    const int64_t next = std::clamp<int64_t>(statistics_.pool_bytes / 8, 4 << 20, 32 << 20);
+    const int64_t next = std::clamp<int64_t>(statistics_.pool_bytes / 8, 4 << 20, largest_mapping);
     const int64_t bytes = rounded_up(std::max(capacity, next), huge_page);
     make_room(bytes);
     const auto memory = [&] {
@@ -130,11 +145,13 @@ class Pool {
   void release(int64_t bytes) {
     const int64_t target = statistics_.pool_bytes - bytes;
     while (statistics_.pool_bytes > target) {
-      const FreeRanges::Range range = large_.take_largest();
+      FreeRanges* from = &very_large_;
+      FreeRanges::Range range = from->take_largest();
+      if (range.bytes == 0) range = (from = &large_)->take_largest();
       if (range.bytes == 0) break;
       if (!unmap_memory(range.begin, range.bytes)) {
         forbid_use(range.begin, range.bytes);
-        large_.give(range);
+        from->give(range);
         break;
       }
       statistics_.pool_bytes -= range.bytes;
@@ -149,7 +166,7 @@ class Pool {
 
   ForkSafeMutex mutex_;
   std::array<std::byte*, size_classes> small_ = {};  // the first free block of each size
-  FreeRanges large_;
+  FreeRanges large_, very_large_;
   size_t large_blocks_ = 0;  // in use
   StorageStatistics statistics_;
 };

@@ -61,6 +61,24 @@ TEST(Storage, TensorsOfAllSizesUseTheSameMemory) {
   EXPECT_EQ(storage_statistics().pool_bytes, before.pool_bytes);
 }
 
+// The gradient of a large weight, which comes when others have taken what was free before.
+TEST(Storage, AVeryLargeTensorOfAStepFindsItsMemoryInTheNextOne) {
+  release_unused_storage();
+  const auto step = [](int64_t bytes) {
+    std::vector<std::shared_ptr<Storage>> kept;
+    for (int i = 0; i < 30; ++i) kept.push_back(Storage::allocate(bytes));
+    kept.push_back(Storage::allocate(60 << 20));
+  };
+  step(4 << 20);
+  const StorageStatistics before = storage_statistics();
+  step(5 << 20);
+  const int64_t more = storage_statistics().pool_bytes - before.pool_bytes;
+  EXPECT_LE(more, (30 << 20) + (64 << 20) / 2) << "that of the small ones, not the large one again";
+  step(4 << 20);
+  step(5 << 20);
+  EXPECT_EQ(storage_statistics().pool_bytes, before.pool_bytes + more);
+}
+
 // Also between tensors that stay: a loaded model does not hold the memory of what was converted.
 TEST(Storage, FreeMemoryBetweenTensorsIsReturned) {
   release_unused_storage();
