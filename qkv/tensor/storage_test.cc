@@ -64,6 +64,7 @@ TEST(Storage, TensorsOfAllSizesUseTheSameMemory) {
 // The gradient of a large weight, which comes when others have taken what was free before.
 TEST(Storage, AVeryLargeTensorOfAStepFindsItsMemoryInTheNextOne) {
   release_unused_storage();
+  const std::shared_ptr<Storage> model = Storage::allocate(600 << 20);  // never written: takes no memory
   const auto step = [](int64_t bytes) {
     std::vector<std::shared_ptr<Storage>> kept;
     for (int i = 0; i < 30; ++i) kept.push_back(Storage::allocate(bytes));
@@ -73,7 +74,7 @@ TEST(Storage, AVeryLargeTensorOfAStepFindsItsMemoryInTheNextOne) {
   const StorageStatistics before = storage_statistics();
   step(5 << 20);
   const int64_t more = storage_statistics().pool_bytes - before.pool_bytes;
-  EXPECT_LE(more, (30 << 20) + (64 << 20) / 2) << "that of the small ones, not the large one again";
+  EXPECT_LE(more, 40 << 20) << "that of the small ones, not the large one again";
   step(4 << 20);
   step(5 << 20);
   EXPECT_EQ(storage_statistics().pool_bytes, before.pool_bytes + more);
