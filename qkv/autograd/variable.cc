@@ -277,6 +277,12 @@ void Variable::run_backward(const Tensor& upstream, Uses* uses) const {
     {
       const OpScope scope(node->op);
       grads = node->backward(grad, needs);
+      if (node->add_to_first && needs[0]) {
+        Gradient& input = *node->inputs[0];
+        const bool first = input.backward && !input.sum.defined();
+        node->add_to_first(grad, input.sum_for_addition());
+        if (first) waiting.push(node->inputs[0]);
+      }
     }
     require(grads.size() == needs.size(), node->op, "{} gradients for {} inputs", grads.size(), needs.size());
     for (size_t i = 0; i < grads.size(); ++i) {
@@ -286,12 +292,6 @@ void Variable::run_backward(const Tensor& upstream, Uses* uses) const {
       input.receive(std::move(grads[i]));
       grads[i] = Tensor();
       if (first) waiting.push(node->inputs[i]);
-    }
-    if (node->add_to_first && needs[0]) {
-      Gradient& input = *node->inputs[0];
-      const bool first = input.backward && !input.sum.defined();
-      node->add_to_first(grad, input.sum_for_addition());
-      if (first) waiting.push(node->inputs[0]);
     }
     if (uses) uses->end_of(*node);
     // What the op saved is not needed again: its memory can be reused by the remaining nodes.

@@ -113,7 +113,7 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
   };
   return record("embedding", inputs, y, backward)
       .adding_to_first([contiguous_ids, scale = options.scale](const Tensor& grad, Tensor& dtable) {
-        const OpScope of_table("embedding: table", OpWork::moves(grad, 3));
+        count_work(OpWork::moves(grad, 2));  // rows of the table
         add_table_gradient(contiguous_ids, grad.contiguous_copy(), scale, dtable);
       });
 }
