@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "qkv/autograd/variable.h"
+#include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
 #include "qkv/layer/layer_test.h"
@@ -87,6 +88,36 @@ TEST(SequenceGroups, GiveEachSequenceTheBitsThatItHasAlone) {
         << b;
     for (const float x : together.slice(0, b, b + 1).span<float>()) ASSERT_TRUE(std::isfinite(x));
   }
+}
+
+TEST(SequenceGroups, LeaveErrorsAsTheyAre) {
+  const NoGrad guard;
+  const int before = threads();
+  TransformerConfig c;
+  c.source_vocabulary = c.target_vocabulary = 30;
+  c.d_model = 32, c.heads = 4, c.ffn = 48, c.encoder_layers = 2, c.decoder_layers = 1;
+  const Transformer model(c, 3);
+  Pass pass;
+  const auto message = [&](int threads, const Tensor& ids, const std::vector<int32_t>& lengths) -> std::string {
+    set_threads(threads);
+    try {
+      model.encode(ids, lengths, pass);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  Tensor ids = Tensor::zeros({40, 16}, DType::i32);
+  std::vector<int32_t> too_long = lengths_of(40, 16);
+  too_long[33] = 17;
+  for (const std::vector<int32_t>& lengths : {lengths_of(39, 16), too_long}) {
+    EXPECT_NE(message(1, ids, lengths), "");
+    EXPECT_EQ(message(2, ids, lengths), message(1, ids, lengths));
+  }
+  ids.data<int32_t>()[500] = 30;
+  EXPECT_NE(message(1, ids, lengths_of(40, 16)), "");
+  EXPECT_EQ(message(2, ids, lengths_of(40, 16)), message(1, ids, lengths_of(40, 16)));
+  set_threads(before);
 }
 
 TEST(SequenceGroups, GiveCausalSequencesTheBitsThatTheyHaveAlone) {

@@ -117,7 +117,9 @@ Variable Stack::forward_in_groups(const Tensor& ids, std::span<const int32_t> le
                                   const Tensor& types) const {
   const int64_t B = ids.dim(0), T = ids.dim(1);
   std::vector<SequenceGroup> groups;
-  if (takes_groups(pass) && std::ssize(lengths) == B) groups = sequence_groups(lengths, threads());
+  const bool agree =
+      std::ssize(lengths) == B && (!types.defined() || types.shape() == ids.shape());  // or forward() fails
+  if (takes_groups(pass) && agree) groups = sequence_groups(lengths, threads());
   if (groups.empty()) return forward(ids, masks(0, std::ssize(lengths)), pass, {.types = types});
   Tensor out = Tensor::empty({B, T, embedding.width()});
   parallel_for(std::ssize(groups), [&](int64_t n) {
