@@ -18,6 +18,14 @@ std::vector<int32_t> lengths_of(int64_t count, int32_t length) {
   return std::vector<int32_t>(static_cast<size_t>(count), length);
 }
 
+TransformerConfig small(Architecture architecture) {
+  TransformerConfig c;
+  c.architecture = architecture;
+  c.source_vocabulary = c.target_vocabulary = 30;
+  c.d_model = 32, c.heads = 4, c.ffn = 48, c.encoder_layers = 2, c.decoder_layers = 2;
+  return c;
+}
+
 TEST(SequenceGroups, AreTheSequencesInOrderInEqualShares) {
   Random random(3, 1);
   std::vector<int32_t> lengths;
@@ -58,10 +66,7 @@ TEST(SequenceGroups, AreNoneWhereThreadsWouldWait) {
 TEST(SequenceGroups, GiveEachSequenceTheBitsThatItHasAlone) {
   const NoGrad guard;
   const int before = threads();
-  TransformerConfig c;
-  c.source_vocabulary = c.target_vocabulary = 30;
-  c.d_model = 32, c.heads = 4, c.ffn = 48, c.encoder_layers = 2, c.decoder_layers = 1;
-  const Transformer model(c, 3);
+  const Transformer model(small(Architecture::encoder_decoder), 3);
   Random random(3, 2);
   std::vector<int32_t> lengths;
   for (int i = 0; i < 60; ++i) lengths.push_back(static_cast<int32_t>(1 + random.below(17)));
@@ -93,10 +98,7 @@ TEST(SequenceGroups, GiveEachSequenceTheBitsThatItHasAlone) {
 TEST(SequenceGroups, LeaveErrorsAsTheyAre) {
   const NoGrad guard;
   const int before = threads();
-  TransformerConfig c;
-  c.source_vocabulary = c.target_vocabulary = 30;
-  c.d_model = 32, c.heads = 4, c.ffn = 48, c.encoder_layers = 2, c.decoder_layers = 1;
-  const Transformer model(c, 3);
+  const Transformer model(small(Architecture::encoder_decoder), 3);
   Pass pass;
   const auto message = [&](int threads, const Tensor& ids, const std::vector<int32_t>& lengths) -> std::string {
     set_threads(threads);
@@ -123,11 +125,7 @@ TEST(SequenceGroups, LeaveErrorsAsTheyAre) {
 TEST(SequenceGroups, GiveCausalSequencesTheBitsThatTheyHaveAlone) {
   const NoGrad guard;
   const int before = threads();
-  TransformerConfig c;
-  c.architecture = Architecture::causal;
-  c.source_vocabulary = c.target_vocabulary = 30;
-  c.d_model = 32, c.heads = 4, c.ffn = 48, c.decoder_layers = 2;
-  const CausalTransformer model(c, 3);
+  const CausalTransformer model(small(Architecture::causal), 3);
   Random random(3, 4);
   Tensor ids = Tensor::empty({24, 16}, DType::i32);
   for (int32_t& id : ids.span<int32_t>()) id = static_cast<int32_t>(random.below(30));
