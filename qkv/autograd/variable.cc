@@ -330,6 +330,10 @@ Variable record_node(std::string_view op, std::span<const Variable> inputs, Tens
   return out;
 }
 
+Tensor in_place_or_empty(const Tensor& grad) {
+  return is_alone(grad) ? grad : Tensor::empty(grad.shape(), grad.dtype());
+}
+
 bool recording(std::span<const Variable> inputs) { return grad_enabled && any_requires_grad(inputs); }
 
 bool recording(std::initializer_list<Input> inputs) { return grad_enabled && any_requires_grad(inputs); }

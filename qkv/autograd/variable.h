@@ -112,6 +112,10 @@ bool recording();
 
 Variable record_node(std::string_view op, std::span<const Variable> inputs, Tensor value, Backward backward);
 
+// For a Backward that computes each number from the one in the same place: the memory of the gradient where no other tensor has
+// it, else new memory.
+Tensor in_place_or_empty(const Tensor& grad);
+
 // A new value on the tape. If recording is off or no input requires a gradient, only the value is stored, and no memory
 // is allocated for the rest. An input that is undefined is a constant. The tape keeps the values that `backward` has
 // captured, not those of the inputs.

@@ -13,8 +13,8 @@ namespace {
 using kernel::RowKernels;
 
 Tensor gradient_of(const Tensor& x, const Tensor& grad, RowKernels::Backward backward) {
+  Tensor dx = in_place_or_empty(grad);
   const Tensor dy = grad.contiguous_copy();
-  Tensor dx = Tensor::empty(x.shape());
   const float *x0 = x.data<float>(), *g = dy.data<float>();
   float* out = dx.data<float>();
   for_each_range(dx.numel(), [&](int64_t i, int64_t end) { backward(x0 + i, g + i, end - i, out + i); });

@@ -34,14 +34,26 @@ void for_each_range_of(const ZigzagPart& part, const Shape& shape, Range range) 
     }
 }
 
-Tensor dropped(const Tensor& x, const kernel::DropoutKey& key, const ZigzagPart& part) {
-  Tensor y = Tensor::empty(x.shape());
+// y may be x.
+void drop(const Tensor& x, const kernel::DropoutKey& key, const ZigzagPart& part, Tensor& y) {
   const float* from = x.data<float>();
   float* to = y.data<float>();
   for_each_range_of(part, x.shape(), [&](int64_t i, int64_t end, int64_t index) {
     kernel::kernels().rows.dropout(from + i, end - i, key, index, to + i);
   });
+}
+
+Tensor dropped(const Tensor& x, const kernel::DropoutKey& key, const ZigzagPart& part) {
+  Tensor y = Tensor::empty(x.shape());
+  drop(x, key, part, y);
   return y;
+}
+
+Tensor gradient(const Tensor& dy, const kernel::DropoutKey& key, const ZigzagPart& part) {
+  count_work(OpWork::moves(dy, 2));
+  Tensor dx = in_place_or_empty(dy);
+  drop(dy.contiguous_copy(), key, part, dx);
+  return dx;
 }
 
 }  // namespace
@@ -52,8 +64,7 @@ Variable dropout(const Variable& x, const Dropout& options) {
   const OpScope scope("dropout", OpWork::moves(x.value(), 2));
   Variable y = record("dropout", {x}, dropped(x.value().contiguous_copy(), key, options.part),
                       [key, part = options.part](const Tensor& dy, const std::vector<bool>&) {
-                        count_work(OpWork::moves(dy, 2));
-                        return std::vector<Tensor>{dropped(dy.contiguous_copy(), key, part)};
+                        return std::vector<Tensor>{gradient(dy, key, part)};
                       });
   if (!x.recomputation()) return y;
   return std::move(y).recomputed_by([recomputed = x.recomputation(), key, part = options.part] {

@@ -67,8 +67,8 @@ PositiveNumbers::PositiveNumbers(const Tensor& y)
 
 Tensor PositiveNumbers::relu_gradient(const Tensor& grad) const {
   const OpScope scope("relu", OpWork::moves(grad, 2));
+  Tensor dx = in_place_or_empty(grad);
   const Tensor dy = grad.contiguous_copy();
-  Tensor dx = Tensor::empty(dy.shape());
   const float* const from = dy.data<float>();
   const auto* const words = reinterpret_cast<const uint16_t*>(bits_.data<uint8_t>());
   float* const to = dx.data<float>();
