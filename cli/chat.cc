@@ -55,6 +55,7 @@ struct ChatCommand {
                            .file = template_file};
       require<InputError>(!how.chat_template.text.empty(), "qkv chat", "--template {} is empty", template_file);
     }
+    options.scores = false;
     Generator generator = open_generator("chat", model, held);
     check_template(generator, how);
     set_defaults(options, defaults_for(options, given_names(flags), generator.defaults()), flags);

@@ -56,6 +56,7 @@ struct GenerateCommand {
     if (!quiet)
       for (const std::string& ignored : ignored_by_generate(model)) say(ignored);
     draw_seed(options, flags, quiet);
+    options.scores = scores;
     const int code = one ? answer_prompt(generator) : answer_lines(generator);
     if (show_timings) timings.print();
     return code;

@@ -6,20 +6,25 @@
 #include <utility>
 
 #include "qkv/base/error.h"
+#include "qkv/base/sort_unique.h"
 #include "qkv/base/threads.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
 
-void sort_unique(std::vector<int32_t>& ids) {
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-}
-
 CandidateTokens::CandidateTokens(std::span<const std::vector<int32_t>> lists, std::span<const int64_t> sequences) {
   if (lists.empty()) return;
-  for (const int64_t sequence : sequences) {
-    const std::vector<int32_t>& ids = lists_.emplace_back(List{lists[static_cast<size_t>(sequence)], {}}).ids;
+  for (const int64_t sequence : sequences) lists_.push_back({lists[static_cast<size_t>(sequence)], {}});
+  find_columns();
+}
+
+CandidateTokens::CandidateTokens(std::span<const std::vector<int32_t>> lists) {
+  for (const std::vector<int32_t>& ids : lists) lists_.push_back({ids, {}});
+  find_columns();
+}
+
+void CandidateTokens::find_columns() {
+  for (const auto& [ids, columns] : lists_) {
     require(!ids.empty() && std::is_sorted(ids.begin(), ids.end(), std::less_equal<>()), "CandidateTokens",
             "the candidates of a sequence must be one or more ids, sorted, each once; got {}", ids.size());
     all_.insert(all_.end(), ids.begin(), ids.end());
@@ -34,19 +39,52 @@ void CandidateTokens::restrict_logits(Decoding& rows) const {
   if (!lists_.empty()) rows.restrict_logits(all_);
 }
 
+namespace {
+
+// The best tokens where no softmax is asked for: those of a few logits, which include the largest.
+TopTokens best_of_largest(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass, int64_t count,
+                          TopTokensOptions options) {
+  const auto R = static_cast<size_t>(std::ssize(tokens));
+  std::vector<std::vector<int32_t>> also(R);  // logits that are wanted whether they are large or not
+  std::vector<int64_t> counts(R);
+  std::vector<size_t> all(R);
+  for (size_t r = 0; r < R; ++r) {
+    if (options.eos >= 0) also[r].push_back(options.eos);
+    if (!options.extra_in_rows.empty())
+      also[r].insert(also[r].end(), options.extra_in_rows[r].begin(), options.extra_in_rows[r].end());
+    const size_t suppressed = options.suppress_tokens.size() +
+                              (options.suppress_in_rows.empty() ? 0 : options.suppress_in_rows[r].size());
+    counts[r] = count + static_cast<int64_t>(suppressed) + (options.eos >= 0 ? 1 : 0);
+    all[r] = r;
+  }
+  const OutputProjection::LargestLogits largest = rows.extend_to_largest(tokens, pass, counts, also);
+  if (largest.ids.empty()) return top_tokens(largest.logits, count, options);
+  const CandidateTokens found(largest.ids);
+  return found.best(largest.logits, all, count, std::move(options));
+}
+
+}  // namespace
+
 TopTokens CandidateTokens::extend(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
                                   std::span<const size_t> sequences, int64_t count,
                                   TopTokensOptions options) const {
   constexpr int64_t few_logits = 65536;  // stay in the second-level cache
   const int64_t R = std::ssize(tokens), V = rows.vocabulary();
+  if (lists_.empty() && !options.normalized && rows.searches_largest(R))
+    return best_of_largest(rows, tokens, pass, count, std::move(options));
   if (lists_.empty() && R * V <= few_logits) return top_tokens(rows.extend(tokens, pass), count, options);
   if (lists_.empty()) {
     TopTokensScan scan(R, V, count, options, threads());
     rows.extend(tokens, pass, threads(), [&](const kernel::ProductBlock& block) { scan.read(block); });
     return scan.finish();
   }
+  return best(rows.extend(tokens, pass), sequences, count, std::move(options));
+}
+
+TopTokens CandidateTokens::best(const Tensor& logits, std::span<const size_t> sequences, int64_t count,
+                                TopTokensOptions options) const {
   for (const size_t sequence : sequences) options.ids_of_rows.emplace_back(lists_[sequence].ids);
-  return top_tokens(own_logits(rows.extend(tokens, pass), sequences), count, options);
+  return top_tokens(own_logits(logits, sequences), count, options);
 }
 
 // (R,U) -> (R,W), where W is the largest number of tokens of a sequence: a shorter row ends in -infinity.

@@ -20,25 +20,28 @@ namespace qkv {
 
 class CandidateTokens {
  public:
+  CandidateTokens() = default;  // every token
   // Sequence i of the batch has the list sequences[i].
   CandidateTokens(std::span<const std::vector<int32_t>> lists, std::span<const int64_t> sequences);
+  explicit CandidateTokens(std::span<const std::vector<int32_t>> lists);  // a list for each sequence
 
   void restrict_logits(Decoding& rows) const;
   // Adds tokens to the rows: the best next ones of each. sequences: of the batch, for each row.
   TopTokens extend(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
                    std::span<const size_t> sequences, int64_t count, TopTokensOptions options) const;
+  // The best of logits (R,U), of the tokens of the batch.
+  TopTokens best(const Tensor& logits, std::span<const size_t> sequences, int64_t count,
+                 TopTokensOptions options) const;
 
  private:
   struct List {
     std::vector<int32_t> ids, columns;  // and where these are in all_
   };
+  void find_columns();
   Tensor own_logits(const Tensor& logits, std::span<const size_t> sequences) const;
 
   std::vector<List> lists_;
   std::vector<int32_t> all_;  // sorted
 };
-
-// Sorts the ids, and keeps one of each.
-void sort_unique(std::vector<int32_t>& ids);
 
 }  // namespace qkv

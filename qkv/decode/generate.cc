@@ -6,6 +6,7 @@
 
 #include "qkv/attention/cache.h"
 #include "qkv/base/error.h"
+#include "qkv/decode/candidate_tokens.h"
 
 namespace qkv {
 namespace {
@@ -70,7 +71,8 @@ std::vector<size_t> Generation::live() const {
 bool Generation::step(const OnToken& on_token) {
   if (live_.empty()) return false;
   const NoGrad guard;
-  const std::vector<bool> continues = take_tokens(next_logits(), on_token);
+  const std::vector<bool> continues =
+      ranks_logits() ? take_likeliest(on_token) : take_tokens(next_logits(), on_token);
   keep([&](size_t i) { return continues[i]; });
   return !live_.empty();
 }
@@ -143,6 +145,36 @@ std::vector<TokenChoice> Generation::choose(const Tensor& logits, std::span<cons
   return out;
 }
 
+// Whether the order of the logits of a row is all that the next token depends on. The first step checks the options beside the
+// vocabulary.
+bool Generation::ranks_logits() const {
+  const SamplingOptions& sampling = options_.sampling;
+  return sampling.temperature == 0 && sampling.repetition_penalty == 1.0 && !options_.scores &&
+         !options_.proposer && !reads_prompts_;
+}
+
+// The same as take_tokens() for one token of each row, without a tensor of all logits.
+std::vector<bool> Generation::take_likeliest(const OnToken& on_token) {
+  TopTokensOptions how = {.eos = -1, .suppress_tokens = options_.sampling.suppress_tokens, .normalized = false};
+  for (const Live& live : live_) {
+    std::vector<int32_t>& suppressed = how.suppress_in_rows.emplace_back();
+    if (options_.sampling.no_repeat_ngram > 0)
+      suppressed = ends_of_repeated_ngrams(live.history, options_.sampling.no_repeat_ngram);
+    if (std::ssize(found_[live.row].ids) < options_.min_tokens)
+      suppressed.insert(suppressed.end(), options_.eos.begin(), options_.eos.end());
+  }
+  Pass pass;
+  const TopTokens top = CandidateTokens().extend(rows_, tokens_, pass, {}, 1, std::move(how));
+  std::vector<bool> continues(live_.size());
+  for (size_t i = 0; i < live_.size(); ++i) {
+    const std::span<const TokenChoice> best = top.row(static_cast<int64_t>(i));
+    require(!best.empty(), "sampling", "row {}: all {} tokens are forbidden", i, vocabulary_);
+    continues[i] = add(live_[i], best.front(), on_token);
+    tokens_[i] = {best.front().id};
+  }
+  return continues;
+}
+
 // Adds to every row the token that is chosen after each of its tokens_, as long as that is the proposed one; the last of them
 // is to be read next. Whether each row continues.
 std::vector<bool> Generation::take_tokens(const Tensor& logits, const OnToken& on_token) {
@@ -188,7 +220,7 @@ std::vector<bool> Generation::take_tokens(const Tensor& logits, const OnToken& o
 // Whether the row continues.
 bool Generation::add(Live& live, const TokenChoice& token, const OnToken& on_token) {
   Generated& of = found_[live.row];
-  of.log_probability += token.log_probability;
+  if (options_.scores) of.log_probability += token.log_probability;
   if (std::find(options_.eos.begin(), options_.eos.end(), token.id) != options_.eos.end()) {
     of.end = Generated::End::eos;
     return false;

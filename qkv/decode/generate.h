@@ -44,6 +44,8 @@ struct GenerateOptions {
   std::vector<uint64_t> streams = {};  // one for each row; empty: from first_stream on
   SamplingOptions sampling = {};
   std::shared_ptr<Proposer> proposer = {};  // of this call alone; none: a token a step
+  // False: log_probability stays 0, and greedy search needs no softmax, nor all logits.
+  bool scores = true;
 };
 
 struct Generated {
@@ -80,6 +82,8 @@ class Generation {
   Tensor next_logits();
   void propose();
   std::vector<TokenChoice> choose(const Tensor& logits, std::span<const size_t> live) const;
+  bool ranks_logits() const;
+  std::vector<bool> take_likeliest(const OnToken& on_token);
   std::vector<bool> take_tokens(const Tensor& logits, const OnToken& on_token);
   bool add(Live& live, const TokenChoice& token, const OnToken& on_token);
   template <class Continues>

@@ -1,6 +1,7 @@
 #include "qkv/decode/generate.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -56,6 +57,49 @@ TEST(Generate, GreedyTakesTheLargestLogitOfTheWholePass) {
       EXPECT_EQ(id, std::max_element(last.begin(), last.end()) - last.begin());
       ids.push_back(id);
     }
+  }
+}
+
+// The vocabulary is large enough that the largest logits are searched for.
+TEST(Generate, GreedyWithoutScoresTakesTheSameTokens) {
+  TransformerConfig c;
+  c.architecture = Architecture::causal;
+  c.source_vocabulary = c.target_vocabulary = 8192;
+  c.d_model = 128, c.heads = 4, c.ffn = 16, c.decoder_layers = 1, c.max_positions = 150;
+  const CausalTransformer model(c, 1);
+  uint64_t stream = 0;
+  model.visit("", [&](const std::string&, Variable& p) {
+    p.mutable_value().copy_from(random_tensor(p.shape(), ++stream, 0.4));
+  });
+  const std::vector<Ids> of = {{1, 500, 7}, {1}};
+  GenerateOptions options = {.eos = {3},
+                             .max_tokens = 110,
+                             .min_tokens = 5,
+                             .sampling = {.temperature = 0, .no_repeat_ngram = 2, .suppress_tokens = {7}}};
+  const auto expected = run(model, of, options);
+  const std::unique_ptr<Decoding> rows = model.start(2);
+  EXPECT_FALSE(rows->searches_largest(2));
+  options.scores = false;
+  const auto found = generate(*rows, of, options);
+  EXPECT_TRUE(rows->searches_largest(2));
+  for (size_t r = 0; r < of.size(); ++r) {
+    EXPECT_EQ(found[r].ids, expected[r].ids);
+    EXPECT_EQ(found[r].end, expected[r].end);
+    EXPECT_NE(expected[r].log_probability, 0);
+    EXPECT_EQ(found[r].log_probability, 0);
+  }
+}
+
+TEST(Generate, GreedyWithoutScoresRefusesTheSame) {
+  const CausalTransformer model = random_model();
+  Ids all(vocabulary);
+  std::iota(all.begin(), all.end(), 0);
+  for (const bool scores : {true, false}) {
+    GenerateOptions options = {
+        .max_tokens = 9, .sampling = {.temperature = 0, .suppress_tokens = all}, .scores = scores};
+    EXPECT_THROW(run(model, {{1, 5}}, options), Error);
+    options.sampling.suppress_tokens = {vocabulary};
+    EXPECT_THROW(run(model, {{1, 5}}, options), Error);
   }
 }
 

@@ -8,10 +8,10 @@
 #include "qkv/base/error.h"
 #include "qkv/base/random.h"
 #include "qkv/base/threads.h"
-#include "qkv/decode/larger_logits.h"
 #include "qkv/decode/option_table.h"
 #include "qkv/decode/overflow.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/op/larger_numbers.h"
 
 namespace qkv {
 namespace {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "qkv/base/error.h"
+#include "qkv/base/sort_unique.h"
 #include "qkv/base/threads.h"
 #include "qkv/decode/alignment.h"
 #include "qkv/decode/alternatives.h"

@@ -9,6 +9,7 @@
 
 #include "qkv/base/checksum.h"
 #include "qkv/base/error.h"
+#include "qkv/base/sort_unique.h"
 #include "qkv/decode/candidate_tokens.h"
 #include "qkv/tensor/safetensors.h"
 

@@ -1,9 +1,11 @@
 #include "qkv/layer/output_projection.h"
 
 #include "qkv/base/error.h"
+#include "qkv/base/sort_unique.h"
 #include "qkv/op/activation.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/linear.h"
+#include "qkv/op/maximum_inner_product.h"
 #include "qkv/op/shape.h"
 
 namespace qkv {
@@ -63,11 +65,41 @@ OutputProjection OutputProjection::of_tokens(std::span<const int32_t> ids) const
   const Weight rows = weight.weight().rows(ids);
   some.weight = Parameter::matrix(count, weight.dim(1));
   some.weight.hold(rows);
-  if (!bias.defined()) return some;
-  Tensor of_ids = Tensor::empty({count.size});
-  for (size_t i = 0; i < ids.size(); ++i) of_ids.span<float>()[i] = bias.value().at<float>({ids[i]});
-  some.bias = Parameter(Variable(of_ids));
+  if (bias.defined()) some.bias = Parameter(Variable(bias_of(ids)));
   return some;
+}
+
+Tensor OutputProjection::bias_of(std::span<const int32_t> ids) const {
+  Tensor of_ids = Tensor::empty({std::ssize(ids)});
+  for (size_t i = 0; i < ids.size(); ++i) of_ids.span<float>()[i] = bias.value().at<float>({ids[i]});
+  return of_ids;
+}
+
+// A cap gives equal logits to tokens whose products differ, and the first of them counts.
+bool OutputProjection::searches_largest(int64_t rows) const {
+  return options_.exists && options_.softcap == 0 && weight.weight().search(rows) != nullptr;
+}
+
+OutputProjection::LargestLogits OutputProjection::largest_logits(const Tensor& hidden,
+                                                                 std::span<const int64_t> counts,
+                                                                 std::span<const std::vector<int32_t>> also) const {
+  const NoGrad guard;
+  const Tensor x = projected(Variable(hidden)).value().contiguous_copy();
+  std::optional<std::vector<std::vector<int32_t>>> found;
+  if (options_.softcap == 0)
+    if (const auto search = weight.weight().search(x.dim(0)))
+      found = search->candidates(x, bias.defined() ? bias.value().contiguous_copy() : Tensor(), counts);
+  if (!found) return {.ids = {}, .logits = capped(linear(Variable(x), weight, bias)).value()};
+  std::vector<int32_t> all;
+  for (size_t r = 0; r < found->size(); ++r) {
+    std::vector<int32_t>& ids = (*found)[r];
+    ids.insert(ids.end(), also[r].begin(), also[r].end());
+    sort_unique(ids);
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  sort_unique(all);
+  const Variable bias_of_all = bias.defined() ? Variable(bias_of(all)) : Variable();
+  return {.ids = std::move(*found), .logits = linear(Variable(x), weight.weight().rows(all), bias_of_all).value()};
 }
 
 void OutputProjection::list(ModuleContents& contents) const {

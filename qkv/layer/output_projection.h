@@ -39,6 +39,17 @@ class OutputProjection final : public Module {
   Variable logits(const Variable& hidden) const;
   // The logits of hidden (R,C) in blocks of tokens, which are not stored together; for inference.
   void logits_in_blocks(const Tensor& hidden, int parts, FunctionRef<void(const kernel::ProductBlock&)> take) const;
+  // The logits (R,U) of the tokens that may be among the counts[r] largest of a row of hidden (R,C), and of those in also[r]
+  // (op/maximum_inner_product.h); for inference. ids[r]: of row r, sorted. The columns are the tokens of all rows, sorted. Where
+  // the whole product takes less time, or a search finds too many, ids is empty and logits are (R,V).
+  struct LargestLogits {
+    std::vector<std::vector<int32_t>> ids;
+    Tensor logits;
+  };
+  LargestLogits largest_logits(const Tensor& hidden, std::span<const int64_t> counts,
+                               std::span<const std::vector<int32_t>> also) const;
+  // Whether that is worth asking for.
+  bool searches_largest(int64_t rows) const;
   CrossEntropy loss(const Variable& hidden, const Tensor& targets, const CrossEntropyOptions& options) const;
   // Column i is the logit of token ids[i]. It has copies of their rows. Errors: no ids, or ids outside the vocabulary.
   OutputProjection of_tokens(std::span<const int32_t> ids) const;
@@ -49,6 +60,7 @@ class OutputProjection final : public Module {
   std::optional<Linear> projection;
 
  private:
+  Tensor bias_of(std::span<const int32_t> ids) const;
   Variable projected(const Variable& hidden) const;
   Variable capped(const Variable& logits) const;
   OutputProjectionOptions options_;

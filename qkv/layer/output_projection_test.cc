@@ -1,10 +1,12 @@
 #include "qkv/layer/output_projection.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "qkv/base/error.h"
+#include "qkv/base/sort_unique.h"
 #include "qkv/layer/layer_test.h"
 #include "qkv/op/shape.h"
 
@@ -51,6 +53,41 @@ TEST(OutputProjection, LogitsInBlocksAreThoseOfTheWholeBitForBit) {
                     logits.data<float>() + (block.first_row + r) * 1100 + block.first_column);
     });
     EXPECT_TRUE(same_bits(logits, output.logits(hidden).value()));
+  }
+}
+
+// The rows of the weight are asked for often before a search is made for them.
+TEST(OutputProjection, TheLargestLogitsHaveTheBitsThatTheyHaveAmongAll) {
+  for (const OutputProjectionOptions& o :
+       {OutputProjectionOptions{.bias = true}, {.width = 7, .scale = 0.5f}, {.bias = true, .softcap = 2.0f}}) {
+    Parameter weight = Parameter::matrix(8192, 128);
+    weight.mutable_value().copy_from(random_tensor({8192, 128}, 1));
+    OutputProjection output(weight, o);
+    randomise(output, 1);
+    const Tensor hidden = random_tensor({2, o.width == 0 ? 128 : o.width}, 2), all = output.logits(hidden).value();
+    const std::vector<int64_t> counts = {1, 3};
+    const std::vector<std::vector<int32_t>> also = {{4000, 2}, {}};
+    OutputProjection::LargestLogits found;
+    for (int i = 0; i < 100 && found.ids.empty(); ++i) {
+      found = output.largest_logits(hidden, counts, also);
+      EXPECT_TRUE(!found.ids.empty() || same_bits(found.logits, all));
+    }
+    EXPECT_EQ(found.ids.empty(), o.softcap != 0);
+    EXPECT_EQ(output.searches_largest(2), o.softcap == 0);
+    EXPECT_FALSE(output.searches_largest(64));
+    if (found.ids.empty()) continue;
+    std::vector<int32_t> of_both;
+    for (const std::vector<int32_t>& ids : found.ids) of_both.insert(of_both.end(), ids.begin(), ids.end());
+    sort_unique(of_both);
+    ASSERT_EQ(found.logits.shape(), (Shape{2, std::ssize(of_both)}));
+    for (int64_t r = 0; r < 2; ++r) {
+      for (size_t i = 0; i < of_both.size(); ++i)
+        EXPECT_EQ(found.logits.at<float>({r, static_cast<int64_t>(i)}), all.at<float>({r, of_both[i]}));
+      const float* const row = all.data<float>() + r * 8192;
+      const std::vector<int32_t>& ids = found.ids[static_cast<size_t>(r)];
+      EXPECT_TRUE(std::ranges::binary_search(ids, static_cast<int32_t>(std::max_element(row, row + 8192) - row)));
+    }
+    EXPECT_TRUE(std::ranges::binary_search(found.ids[0], 2) && std::ranges::binary_search(found.ids[0], 4000));
   }
 }
 

@@ -31,6 +31,13 @@ void Decoding::extend(std::span<const std::vector<int32_t>> tokens, Pass& pass, 
   output().logits_in_blocks(advance(tokens, pass), parts, take);
 }
 
+OutputProjection::LargestLogits Decoding::extend_to_largest(std::span<const std::vector<int32_t>> tokens,
+                                                            Pass& pass, std::span<const int64_t> counts,
+                                                            std::span<const std::vector<int32_t>> also) {
+  const NoGrad guard;
+  return output().largest_logits(advance(tokens, pass), counts, also);
+}
+
 Tensor Decoding::extend(std::span<const int32_t> tokens, Pass& pass) {
   std::vector<std::vector<int32_t>> rows;
   for (const int32_t token : tokens) rows.push_back({token});

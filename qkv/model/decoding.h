@@ -38,6 +38,11 @@ class Decoding {
   // The same logits in blocks of tokens, which are not stored together (kernel/matmul.h).
   void extend(std::span<const std::vector<int32_t>> tokens, Pass& pass, int parts,
               FunctionRef<void(const kernel::ProductBlock&)> take);
+  // The logits of a few tokens of each row that include its counts[r] largest (OutputProjection::largest_logits).
+  OutputProjection::LargestLogits extend_to_largest(std::span<const std::vector<int32_t>> tokens, Pass& pass,
+                                                    std::span<const int64_t> counts,
+                                                    std::span<const std::vector<int32_t>> also);
+  bool searches_largest(int64_t rows) const { return output().searches_largest(rows); }
   // Row r continues row source[r]; rows not listed are dropped. Rows of the same source sentence should stay adjacent,
   // so that they share what belongs to it.
   virtual void reorder(std::span<const int64_t> source) = 0;

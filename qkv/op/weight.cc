@@ -1,6 +1,7 @@
 #include "qkv/op/weight.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "qkv/base/fork.h"
 #include "qkv/kernel/format/stored_format.h"
 #include "qkv/kernel/quantized_matrix.h"
+#include "qkv/op/maximum_inner_product.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -69,19 +71,24 @@ Tensor values_of(const kernel::PackedMatrix& columns, const Shape& shape) {
 }  // namespace
 
 struct Weight::State {
-  // A packed form, and the version of the master that it was made from.
-  struct Form {
-    kernel::PackedMatrix matrix = {};
+  // What was made from a version of the master: a packed form, for one.
+  template <class T>
+  struct Kept {
+    T value = {};
     uint64_t version = 0;
+    bool exists = false;
   };
+  using Form = Kept<kernel::PackedMatrix>;
 
   Variable master = {};
   Shape shape = {};
   TrainingNumbers numbers = {};  // the format is that of a weight that is trained
   Form forward = {}, recorded_forward = {}, backward = {};
+  Kept<std::shared_ptr<const MaximumInnerProduct>> search = {};
+  int64_t asked_to_search = 0;  // by any thread, hence std::atomic_ref
 
-  template <class Pack>
-  kernel::PackedMatrix cached(Form& kept, Pack&& pack, bool keeps = true);
+  template <class T, class Make>
+  T cached(Kept<T>& kept, Make&& make, bool keeps = true);
 };
 
 // What is quantised for training is cached however many rows share it, since that is more work than packing.
@@ -89,24 +96,23 @@ constexpr int64_t max_cached_rows = 255;
 
 // The form of the present values. Packing runs in parallel, without the lock: two threads that use a weight for the
 // first time both pack it, and one copy is kept.
-template <class Pack>
-kernel::PackedMatrix Weight::State::cached(Form& kept, Pack&& pack, bool keeps) {
+template <class T, class Make>
+T Weight::State::cached(Kept<T>& kept, Make&& make, bool keeps) {
   static ForkSafeMutex mutex;
   const uint64_t version = master.version();
   {
     const std::lock_guard lock(mutex);
-    if (kept.matrix.rows() > 0 && kept.version == version) return kept.matrix;
+    if (kept.exists && kept.version == version) return kept.value;
   }
-  const auto packed = [&] {
-    const OpScope scope("packing of weights", OpWork::moves(master.value(), 2));
-    return pack();
-  };
-  const Form made = {packed(), version};
-  if (!keeps) return made.matrix;
-  Form replaced = made;  // freed after the lock is released
+  const auto made = [&] {
+    const OpScope scope("packing of weights", OpWork{.bytes = 8.0 * static_cast<double>(shape.numel())});
+    return make();
+  }();
+  if (!keeps) return made;
+  Kept<T> replaced = {made, version, true};  // freed after the lock is released
   const std::lock_guard lock(mutex);
   std::swap(kept, replaced);
-  return made.matrix;
+  return made;
 }
 
 Weight::Weight(const Variable& master) {
@@ -117,7 +123,7 @@ Weight Weight::packed(const Tensor& values, WeightFormat format, Precision preci
   require(values.rank() == 2, "Weight::packed", "a weight must be (N,K), got {}", values.shape());
   Weight w;
   w.state_ = std::make_shared<State>(State{.shape = values.shape(), .numbers = {.precision = precision}});
-  w.state_->forward.matrix = form_in(format, values, precision);
+  w.state_->forward.value = form_in(format, values, precision);
   return w;
 }
 
@@ -129,9 +135,9 @@ Weight Weight::packed(const StoredValues& values, Precision precision) {
   const auto* const rows = contiguous.data<uint8_t>();
   Weight w;
   w.state_ = std::make_shared<State>(State{.shape = values.shape()});
-  w.state_->forward.matrix = format == WeightFormat::int8
-                                 ? kernel::pack_int8_rows(rows, row_bytes(format, K), N, K)
-                                 : kernel::pack_blocks(stored_format(format), rows, row_bytes(format, K), N, K);
+  w.state_->forward.value = format == WeightFormat::int8
+                                ? kernel::pack_int8_rows(rows, row_bytes(format, K), N, K)
+                                : kernel::pack_blocks(stored_format(format), rows, row_bytes(format, K), N, K);
   return w;
 }
 
@@ -140,7 +146,7 @@ Weight Weight::in_place(const Tensor& values) {
           "a weight must be (N,K) and contiguous, got {}", values.shape());
   Weight w;
   w.state_ = std::make_shared<State>(State{.shape = values.shape()});
-  kernel::PackedMatrix& matrix = w.state_->forward.matrix;
+  kernel::PackedMatrix& matrix = w.state_->forward.value;
   if (values.dtype() == DType::bf16)
     matrix = kernel::PackedMatrix::in_place(matrix_at<uint16_t>(values.data<bfloat16>(), values), values.storage());
   else
@@ -158,7 +164,7 @@ const Variable& Weight::master() const {
   return state_->master;
 }
 
-WeightFormat Weight::format() const { return is_packed() ? state_->forward.matrix.format() : WeightFormat::f32; }
+WeightFormat Weight::format() const { return is_packed() ? state_->forward.value.format() : WeightFormat::f32; }
 
 Precision Weight::precision() const { return state_->numbers.precision; }
 WeightFormat Weight::forward_format() const { return is_packed() ? format() : state_->numbers.weights; }
@@ -167,10 +173,11 @@ void Weight::train_in(const TrainingNumbers& numbers) const {
   require(!is_packed(), "train_in", "the weight {} is packed for inference", shape());
   state_->numbers = numbers;
   state_->forward = state_->recorded_forward = state_->backward = {};
+  state_->search = {};
 }
 
 kernel::PackedMatrix Weight::forward() const {
-  if (is_packed()) return state_->forward.matrix;
+  if (is_packed()) return state_->forward.value;
   return state_->cached(state_->forward, [this] { return form_in(state_->numbers.weights, master().value()); });
 }
 
@@ -216,9 +223,18 @@ void Weight::gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accum
     kernel::matmul(dy.transposed(), x, dw, K, {.accumulate = accumulate});
 }
 
+std::shared_ptr<const MaximumInnerProduct> Weight::search(int64_t rows) const {
+  constexpr int64_t often = 64;
+  if (is_quantized(forward_format())) return nullptr;
+  const kernel::PackedMatrix columns = forward();
+  if (!MaximumInnerProduct::is_faster(columns, rows)) return nullptr;
+  if (++std::atomic_ref(state_->asked_to_search) <= often) return nullptr;
+  return state_->cached(state_->search, [&] { return std::make_shared<const MaximumInnerProduct>(columns); });
+}
+
 Tensor Weight::values() const {
   if (!is_packed()) return master().value();
-  return values_of(state_->forward.matrix, shape()).to(element_type(format()));
+  return values_of(state_->forward.value, shape()).to(element_type(format()));
 }
 
 Weight Weight::rows(std::span<const int32_t> indices) const {
@@ -251,7 +267,7 @@ StoredValues Weight::stored() const {
   const int64_t K = dim(1), bytes = row_bytes(format(), K);
   Tensor rows = Tensor::empty({dim(0), bytes}, DType::u8);
   for_each_row(dim(0), K,
-               [&](int64_t n) { state_->forward.matrix.copy_stored(n, rows.data<uint8_t>() + n * bytes); });
+               [&](int64_t n) { state_->forward.value.copy_stored(n, rows.data<uint8_t>() + n * bytes); });
   return {rows, format(), K};
 }
 

@@ -60,6 +60,8 @@ class StoredValues {
   Shape shape_;
 };
 
+class MaximumInnerProduct;
+
 class Weight {
  public:
   Weight() = default;              // none: defined() is false
@@ -102,6 +104,9 @@ class Weight {
   kernel::PackedMatrix backward(int64_t rows) const;
   std::optional<kernel::Matrix> unpacked() const;
   void gradient(kernel::Matrix dy, kernel::Matrix x, float* dw, bool accumulate = false) const;
+  // Which columns of a product of `rows` rows by forward() have the largest numbers; null where the product is as fast, and
+  // until it has been asked for often: making it takes the time that some searches save. It is kept as forward() is.
+  std::shared_ptr<const MaximumInnerProduct> search(int64_t rows) const;
   Tensor values() const;        // f32, or bf16 if that is the format; a copy if it is packed or in place
   StoredValues stored() const;  // as a file holds it, without loss
   // Some rows, in this order, packed in the same format: products by them have the bits that they have by the whole

@@ -118,7 +118,8 @@ GenerateOptions Generator::token_options(const GenerateTextOptions& options) con
                       .max_tokens = options.max_tokens,
                       .min_tokens = options.min_tokens,
                       .position_limit = model_->config().position_limit(),
-                      .sampling = options.sampling};
+                      .sampling = options.sampling,
+                      .scores = options.scores};
   if (options.lookup > 0)
     out.proposer = lookup_proposer(options.lookup);
   else if (draft_)

@@ -77,6 +77,8 @@ struct GenerateTextOptions {
   int64_t batch_tokens = 8192;
   // Of a longer prompt only the end is read (encode_texts.h); 0: the limit of the model.
   int64_t max_input_tokens = 0;
+  bool scores =
+      true;  // false: log_probability and score of a sampled answer are 0, and greedy search takes less time
 };
 // UsageError for options that are out of range for any model.
 void check_options(const GenerateTextOptions& options);
