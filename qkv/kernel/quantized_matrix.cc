@@ -298,16 +298,20 @@ PackedMatrix pack_int8(Matrix w) {
   return PackedMatrix(std::move(form));
 }
 
-PackedMatrix pack_int8_rows(const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K) {
+PackedMatrix pack_int8(int64_t N, int64_t K, FunctionRef<float(int64_t n, int8_t* numbers)> row) {
   auto form = std::make_shared<Int8Form>(K, N);
-  form->fill([&](int64_t n, int8_t* numbers) {
+  form->fill(row);
+  return PackedMatrix(std::move(form));
+}
+
+PackedMatrix pack_int8_rows(const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K) {
+  return pack_int8(N, K, [&](int64_t n, int8_t* numbers) {
     const uint8_t* const row = rows + n * row_stride;
     std::memcpy(numbers, row, static_cast<size_t>(K));
     float scale = 0;
     std::memcpy(&scale, row + K, sizeof(scale));
     return scale;
   });
-  return PackedMatrix(std::move(form));
 }
 
 PackedMatrix pack_blocks(const StoredFormat& format, const uint8_t* rows, int64_t row_stride, int64_t N,

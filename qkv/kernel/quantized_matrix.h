@@ -18,6 +18,9 @@ namespace qkv::kernel {
 
 // w has column_stride 1 and finite numbers.
 PackedMatrix pack_int8(Matrix w);
+// From rows that exist one at a time: row(n, numbers) writes the K numbers of row n and returns its scale. It is called by several
+// threads.
+PackedMatrix pack_int8(int64_t N, int64_t K, FunctionRef<float(int64_t n, int8_t* numbers)> row);
 // A row of int8 as it is stored: K numbers, then the scale.
 PackedMatrix pack_int8_rows(const uint8_t* rows, int64_t row_stride, int64_t N, int64_t K);
 // K is a multiple of the block.

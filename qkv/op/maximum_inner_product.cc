@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -15,7 +14,6 @@
 #include "qkv/kernel/quantized_matrix.h"
 #include "qkv/op/larger_numbers.h"
 #include "qkv/op/product_work.h"
-#include "qkv/op/rows.h"
 
 namespace qkv {
 namespace {
@@ -141,25 +139,22 @@ MaximumInnerProduct::MaximumInnerProduct(const kernel::PackedMatrix& w)
     : rounds_rows_(w.arithmetic() == WeightFormat::bf16),
       norms_(static_cast<size_t>(w.columns())),
       errors_(static_cast<size_t>(w.columns())) {
-  const int64_t K = w.rows(), N = w.columns(), bytes = row_bytes(WeightFormat::int8, K);
-  std::vector<uint8_t> rows(static_cast<size_t>(N * bytes));
+  const int64_t K = w.rows();
   std::atomic<bool> all_finite{true};
-  for_each_row(N, K, [&](int64_t n) {
+  int8_ = kernel::pack_int8(w.columns(), K, [&](int64_t n, int8_t* to) {
     Scratch scratch;
     float* const numbers = scratch.floats(K);
     w.copy_column(n, numbers);
     const Int8Row copy(numbers, K, scratch);
     if (!std::isfinite(copy.scale)) all_finite = false;
-    uint8_t* const row = rows.data() + n * bytes;
-    std::memcpy(row, copy.numbers, static_cast<size_t>(K));
-    std::memcpy(row + K, &copy.scale, sizeof(copy.scale));
+    std::copy_n(copy.numbers, K, to);
     const double error = copy.error(numbers, K),
                  norm = std::sqrt(kernel::kernels().rows.sum_of_squares(numbers, K));
     errors_[static_cast<size_t>(n)] = rounded_up_to_float(error);
     norms_[static_cast<size_t>(n)] = rounded_up_to_float(norm + error);  // of both w and w'
+    return copy.scale;
   });
   is_finite_ = all_finite;
-  int8_ = kernel::pack_int8_rows(rows.data(), bytes, N, K);
 }
 
 std::optional<std::vector<std::vector<int32_t>>> MaximumInnerProduct::candidates(
