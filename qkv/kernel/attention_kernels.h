@@ -28,11 +28,12 @@ struct TileProduct {
   int64_t c_row_stride = 0;
   int64_t rows = 0, width = 0, depth = 0;
   float scale = 1.0f;           // of A B, where C is overwritten
+  const float* bias = nullptr;  // of each column, added where C is overwritten with scale 1; null: none
   const float* next = nullptr;  // the B of the next product, of the same shape, if it is still in memory
 };
 
 struct TileProducts {
-  void (*overwrite)(const TileProduct&);                     // C = scale * A B
+  void (*overwrite)(const TileProduct&);                     // C = scale * A B + bias
   void (*add)(const TileProduct&);                           // C += A B
   void (*rescale)(const TileProduct&, const float* factor);  // C = C * factor[column] + A B
 };

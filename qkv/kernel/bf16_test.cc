@@ -42,7 +42,7 @@ std::vector<bfloat16> random_bf16(int64_t n, uint64_t stream) {
 }
 double value(bfloat16 x) { return static_cast<double>(static_cast<float>(x)); }
 
-enum class Kind { overwrite, add, rescale };
+enum class Kind { overwrite, add, rescale, with_bias };
 
 // C (rows x width) from A (rows x 2 depth) and B (2 depth x width), A read along rows or along columns.
 void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, bool along_rows, Kind kind) {
@@ -71,10 +71,12 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
                                .rows = rows,
                                .width = width,
                                .depth = depth,
-                               .scale = scale};
+                               .scale = scale,
+                               .bias = kind == Kind::with_bias ? factor.data() : nullptr};
   set.bf16->begin();
   switch (kind) {
-    case Kind::overwrite: set.bf16->products.overwrite(product); break;
+    case Kind::overwrite:
+    case Kind::with_bias: set.bf16->products.overwrite(product); break;
     case Kind::add: set.bf16->products.add(product); break;
     case Kind::rescale: set.bf16->products.rescale(product, factor.data()); break;
   }
@@ -87,6 +89,7 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
       const auto at = static_cast<size_t>(m * width + n);
       double wanted = scale * sum;
       if (kind == Kind::add) wanted += before[at];
+      if (kind == Kind::with_bias) wanted += factor[static_cast<size_t>(n)];
       if (kind == Kind::rescale) wanted += before[at] * factor[static_cast<size_t>(n)];
       worst = std::max(worst, std::abs(c[at] - wanted));
     }
@@ -97,7 +100,7 @@ void check_product(const Set& set, int64_t rows, int64_t width, int64_t depth, b
 TEST(Bf16Kernels, MultiplyEveryShapeAndKind) {
   if (sets().empty()) GTEST_SKIP() << "this CPU has no bf16 products";
   for (const Set& set : sets())
-    for (const Kind kind : {Kind::overwrite, Kind::add, Kind::rescale})
+    for (const Kind kind : {Kind::overwrite, Kind::add, Kind::rescale, Kind::with_bias})
       for (const bool along_rows : {true, false})
         for (const int64_t vectors : {1, 2, 3, 4, 5})
           for (const auto& [rows, depth] : std::vector<std::pair<int64_t, int64_t>>{

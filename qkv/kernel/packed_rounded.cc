@@ -49,7 +49,8 @@ class RoundedForm final : public PackedMatrix::Form {
     const int64_t needed = ceil_div(a_rows, max_rows), multiple = kernels().matmul.rows;
     const int64_t pieces = needed == 1 ? 1 : rounded_up(needed, threads());
     // Each item rounds its piece of a: no more of them than keep the threads busy.
-    const int64_t max_items = std::min(default_max_items, items_of_thread * threads());
+    const int64_t busy = threads() == 1 ? 1 : items_of_thread * threads(),
+                  max_items = std::min(default_max_items, busy);
     return grouped(a_rows, rounded_up(ceil_div(a_rows, pieces), multiple), width_, 100'000, together, max_items);
   }
 
@@ -156,6 +157,7 @@ void RoundedForm::multiply(const ProductRows& rows, int64_t first, int64_t end,
                                    .rows = M,
                                    .width = rounded_up(columns_here, kernels().lanes),
                                    .depth = depth,
+                                   .bias = whole && !adds && options.bias ? options.bias + panel * width_ : nullptr,
                                    .next = at_panel(panel + 1, unit)};
       if (whole && adds)
         k.products.add(product);
@@ -165,17 +167,20 @@ void RoundedForm::multiply(const ProductRows& rows, int64_t first, int64_t end,
         float* const to = c + r * rows.c_row_stride;
         if (adds)
           row_kernels.add(to, edge + r * width_, columns_here, to);
+        else if (options.bias)
+          row_kernels.add(options.bias + panel * width_, edge + r * width_, columns_here, to);
         else
           std::copy_n(edge + r * width_, columns_here, to);
       }
     }
   }
   k.end();
-  if (!options.bias && !options.relu) return;
+  const bool late_bias = options.bias && options.accumulate;
+  if (!late_bias && !options.relu) return;
   const int64_t column = first * width_, count = std::min(end * width_, columns()) - column;
   for (int64_t r = 0; r < M; ++r) {
     float* const c = rows.at(column) + r * rows.c_row_stride;
-    if (options.bias) row_kernels.add(c, options.bias + column, count, c);
+    if (late_bias) row_kernels.add(c, options.bias + column, count, c);
     if (options.relu) row_kernels.relu(c, count, c);
   }
 }

@@ -62,6 +62,7 @@ void panel(const TileProduct& t, const float* factor, Ahead ahead) {
     for (int n = 0; n < NV; ++n) {
       vf v = sum[m][n];
       if (update == Update::overwrite) v *= t.scale;
+      if (update == Update::overwrite && t.bias) v += load(t.bias + n * lanes);
       if (update == Update::add) v += load(c + n * lanes);
       if (update == Update::rescale) v += load(c + n * lanes) * load(factor + n * lanes);
       store(c + n * lanes, v);
@@ -130,6 +131,7 @@ void all_columns(TileProduct t, const float* factor) {
     }
     t.b += vectors * lanes;
     t.c += vectors * lanes;
+    if (t.bias) t.bias += vectors * lanes;
     if (update == Update::rescale) factor += vectors * lanes;
     left -= vectors;
   }

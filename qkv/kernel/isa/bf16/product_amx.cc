@@ -132,6 +132,12 @@ void two_rows(const TileProduct& t, const Operand (&a)[2], int64_t rows, const f
 
 template <Update update>
 void product(const TileProduct& t, const float* factor) {
+  if (update == Update::overwrite && t.bias) {  // tiles are loaded with it
+    for (int64_t m = 0; m < t.rows; ++m)
+      for (int64_t n = 0; n < t.width; n += lanes) store(t.c + m * t.c_row_stride + n, load(t.bias + n));
+    product<Update::add>(t, factor);
+    return;
+  }
   alignas(64) float memory[2][max_depth * square];
   for (int64_t m = 0; m < t.rows; m += 2 * square) {
     const int64_t rows = t.rows - m < 2 * square ? t.rows - m : 2 * square, upper = rows < square ? rows : square;

@@ -79,6 +79,7 @@ void panel(const TileProduct& t, int64_t rows, const float* factor) {
     if (row >= rows) return;
     float* const c = t.c + row * t.c_row_stride + v * lanes;
     if (update == Update::overwrite) x *= t.scale;
+    if (update == Update::overwrite && t.bias) x += load(t.bias + v * lanes);
     if (update == Update::add) x += load(c);
     if (update == Update::rescale) x = fused(load(c), load(factor + v * lanes), x);
     store(c, x);
@@ -115,6 +116,7 @@ void all_columns(TileProduct t, const float* factor) {
       all_rows<1, along_rows, update>(t, factor);
     t.b += max_vectors * lanes;
     t.c += max_vectors * lanes;
+    if (t.bias) t.bias += max_vectors * lanes;
     if (update == Update::rescale) factor += max_vectors * lanes;
   }
 }
