@@ -75,14 +75,23 @@ struct Bf16Kernels {
 
 // Single queries, as in decoding: lanes are columns of keys and values, and the scores of a query are a row.
 // Several queries that read the same keys read them once. T is float, uint16_t for the bits of a bf16, or int8_t for
-// integers, whose scales the caller multiplies. A key or value and the one that is `ahead` numbers further are read one after
-// the other: the second is prefetched.
+// integers, whose scales the caller multiplies.
+
+// The row that is prefetched while one is read: so many rows further, or for rows from `inside` on, which are the last ones of
+// their head, so many numbers further.
+struct RowAhead {
+  int64_t rows, inside, beyond;
+
+  int64_t numbers(int64_t row, int64_t stride) const { return row < inside ? rows * stride : beyond; }
+};
+
 template <class T>
 struct SingleScores {  // s_ij = scale * q_i . k_j
   const float* q;
   int64_t q_stride, queries;
   const T* k;
-  int64_t k_stride, keys, D, ahead;
+  int64_t k_stride, keys, D;
+  RowAhead ahead;
   float scale;
   float* s;
   int64_t s_stride;
@@ -93,7 +102,8 @@ struct SingleOutput {  // out_i = out_i * rescale[i] + sum_j w_ij v_j
   const float* w;
   int64_t w_stride, queries;
   const T* v;
-  int64_t v_stride, keys, E, ahead;
+  int64_t v_stride, keys, E;
+  RowAhead ahead;
   const float* rescale;
   float* out;
   int64_t out_stride;

@@ -173,8 +173,9 @@ Results single_query_results(const SingleQueryKernels<T>& k, int64_t D, int64_t 
                      : sizeof(T) == 2 ? static_cast<T>(std::bit_cast<uint32_t>(x) >> 16)
                                       : static_cast<T>(std::clamp(x * 40, -127.0f, 127.0f)));
   const std::vector<float> rescale(static_cast<size_t>(queries), 0.5f);
-  k.scores({q.data(), D, queries, k_rows.data(), D, keys, D, 128 * D, 0.3f, s.data(), keys});
-  k.output({s.data(), keys, queries, k_rows.data(), D, keys, D, 128 * D, rescale.data(), out.data(), D});
+  const RowAhead ahead = {.rows = 32, .inside = keys / 2, .beyond = 128 * D};
+  k.scores({q.data(), D, queries, k_rows.data(), D, keys, D, ahead, 0.3f, s.data(), keys});
+  k.output({s.data(), keys, queries, k_rows.data(), D, keys, D, ahead, rescale.data(), out.data(), D});
   Results results;
   append(results, s), append(results, out);
   return results;

@@ -52,10 +52,14 @@ struct NextHead {
   int64_t k = 0, v = 0;
 };
 
-// From a row of a tile to the one that is read in its place next: of the next tile, or of the first tile of the next head.
-int64_t ahead_of_tile(const AttentionCall& call, const Tile& tile, const Tensor& x, int64_t next_head) {
-  const int64_t stride = x.stride(2);
-  return tile.key + tile.keys < call.shape.S ? max_block_keys * stride : next_head - tile.key * stride;
+// Rows are read one after the other, and prefetched this far ahead: the processor's own prefetching ends at each page. Those of
+// the last tile are followed by the first ones of the next head.
+kernel::RowAhead row_ahead(const AttentionCall& call, const Tile& tile, const Tensor& x, int64_t next_head) {
+  constexpr int64_t min_far = 32, far_bytes = 8192;
+  const int64_t far = std::max(min_far, far_bytes / std::max<int64_t>(1, x.stride(2) * size_of(x.dtype())));
+  const int64_t rows = std::min(far, tile.keys), end = tile.key + tile.keys;
+  if (end < call.shape.S) return {.rows = far, .inside = tile.keys, .beyond = 0};
+  return {.rows = rows, .inside = tile.keys - rows, .beyond = next_head - (end - rows) * x.stride(2)};
 }
 
 // The rows of scores of the `queries` queries in q (queries, D), whose rows are q_stride apart.
@@ -64,18 +68,17 @@ void score_rows(const AttentionCall& call, const Tile& tile, const float* q, int
   const auto& kernels = kernel::kernels().attention;
   const int64_t kv_head = tile.kv_head();
   const auto from = [&](const auto* k) {
-    return kernel::SingleScores<std::remove_cvref_t<decltype(*k)>>{
-        .q = q,
-        .q_stride = q_stride,
-        .queries = queries,
-        .k = k,
-        .k_stride = call.k.stride(2),
-        .keys = tile.keys,
-        .D = call.shape.D,
-        .ahead = ahead_of_tile(call, tile, call.k, next.k),
-        .scale = *call.score->dot_scale(call.shape.D),
-        .s = s,
-        .s_stride = max_block_keys};
+    return kernel::SingleScores<std::remove_cvref_t<decltype(*k)>>{.q = q,
+                                                                   .q_stride = q_stride,
+                                                                   .queries = queries,
+                                                                   .k = k,
+                                                                   .k_stride = call.k.stride(2),
+                                                                   .keys = tile.keys,
+                                                                   .D = call.shape.D,
+                                                                   .ahead = row_ahead(call, tile, call.k, next.k),
+                                                                   .scale = *call.score->dot_scale(call.shape.D),
+                                                                   .s = s,
+                                                                   .s_stride = max_block_keys};
   };
   switch (call.k.dtype()) {
     case DType::bf16:
@@ -199,7 +202,7 @@ class QueryGroup {
           .v_stride = call_.v.stride(2),
           .keys = tile.keys,
           .E = call_.shape.E,
-          .ahead = ahead_of_tile(call_, tile, call_.v, next_.v),
+          .ahead = row_ahead(call_, tile, call_.v, next_.v),
           .rescale = rescale,
           .out = Partials::values(parts_ + first * step_),
           .out_stride = step_};

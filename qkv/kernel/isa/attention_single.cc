@@ -9,28 +9,16 @@
 namespace qkv::kernel::QKV_ISA_NAMESPACE {
 namespace {
 
-// Processors prefetch within each page that is being read, so rows are read from several streams of a tile in turn;
-// and the same rows of the next tile are prefetched into the second-level cache.
-constexpr int tile_keys = 128;   // maximum
-constexpr int stream_rows = 16;  // between the beginnings of two streams
-
 // Queries computed together: they share a row that was loaded and converted to floats.
 constexpr int max_queries = 4;
 
-// Keys computed together are consecutive in runs; there are at most eight runs.
-template <int Q>
-constexpr int run_of_keys = lanes / Q > 8 ? lanes / Q / 8 : 1;
-
-// The scores of Q queries and lanes / Q keys, `apart` rows from run to run: 16 partial sums for each (query, key)
-// pair, then one tree adds up all of them. A pair is summed in the same order for every Q. If there are fewer keys,
-// the last one is repeated.
+// The scores of Q queries and lanes / Q keys: 16 partial sums for each (query, key) pair, then one tree adds up all of them.
+// A pair is summed in the same order for every Q. If there are fewer keys, the last one is repeated. What is `ahead` numbers
+// further is prefetched.
 template <int Q, bool all, class T>
-QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, int64_t apart, int keys) {
-  constexpr int at_once = lanes / Q, run = run_of_keys<Q>;
-  const auto row = [&](int n) {
-    const int key = all || n < keys ? n : keys - 1;
-    return k + (key / run * apart + key % run) * x.k_stride;
-  };
+QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, int64_t ahead, int keys) {
+  constexpr int at_once = lanes / Q;
+  const auto row = [&](int n) { return k + (all || n < keys ? n : keys - 1) * x.k_stride; };
   // Pass p adds the columns that belong to vector p of the 16 partial sums.
   vf sums[sums_vectors][lanes];
 #pragma GCC unroll 4
@@ -45,7 +33,7 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
       for (int i = 0; i < Q; ++i) query[i] = load(q + i * x.q_stride + d);
 #pragma GCC unroll 16
       for (int n = 0; n < at_once; ++n) {
-        if (p == 0) __builtin_prefetch(row(n) + x.ahead + d, 0, 2);  // a line has all columns of a turn
+        if (p == 0) __builtin_prefetch(row(n) + ahead + d);  // a line has all columns of a turn
         const vf key = load_as_float(row(n) + d);
 #pragma GCC unroll 4
         for (int i = 0; i < Q; ++i) sum[i * at_once + n] = fused(query[i], key, sum[i * at_once + n]);
@@ -77,24 +65,16 @@ QKV_INLINE vf score_block(const SingleScores<T>& x, const float* q, const T* k, 
 
 template <int Q, class T>
 void score_rows(const SingleScores<T>& x, int64_t first) {
-  constexpr int at_once = lanes / Q, run = run_of_keys<Q>, apart = tile_keys * run / at_once;
+  constexpr int at_once = lanes / Q;
   const float* q = x.q + first * x.q_stride;
   float* s = x.s + first * x.s_stride;
   float scores_of_block[lanes];
-  if (x.keys == tile_keys) {
-    for (int j = 0; j < apart; j += run) {
-      store(scores_of_block, score_block<Q, true>(x, q, x.k + j * x.k_stride, apart, at_once));
-#pragma GCC unroll 16
-      for (int n = 0; n < lanes; ++n)
-        s[n / at_once * x.s_stride + j + n % at_once / run * apart + n % run] = scores_of_block[n];
-    }
-    return;
-  }
   for (int64_t j = 0; j < x.keys; j += at_once) {
     const T* k = x.k + j * x.k_stride;
+    const int64_t ahead = x.ahead.numbers(j, x.k_stride);
     const int keys = static_cast<int>(x.keys - j < at_once ? x.keys - j : at_once);
     const vf block =
-        keys == at_once ? score_block<Q, true>(x, q, k, run, keys) : score_block<Q, false>(x, q, k, run, keys);
+        keys == at_once ? score_block<Q, true>(x, q, k, ahead, keys) : score_block<Q, false>(x, q, k, ahead, keys);
     if (Q == 1 && keys == at_once) {
       store(s + j, block);
       continue;
@@ -112,31 +92,30 @@ void scores(const SingleScores<T>& x) {
   for (; i < x.queries; ++i) score_rows<1>(x, i);
 }
 
-// NV vectors of columns, or the last `rest` columns (NV = 1). The keys of a stream are added to two sums in turn,
-// so that additions overlap; the order does not depend on the number of columns.
+// NV vectors of columns, or the last `rest` columns (NV = 1). Keys are added to two sums in turn, so that additions overlap; the
+// order does not depend on the number of columns.
 template <int Q, int NV, class T>
 void output_columns(const SingleOutput<T>& x, int64_t first, int64_t e, int rest = 0) {
   vf even[Q][NV] = {}, odd[Q][NV] = {};
   const T* v = x.v + e;
   const float* w = x.w + first * x.w_stride;
-  const auto add = [&](int64_t j, vf(&sum)[Q][NV]) {
+  const auto add = [&](int64_t j, int64_t ahead, vf(&sum)[Q][NV]) {
 #pragma GCC unroll 4
     for (int n = 0; n < NV; ++n) {
-      if (n * lanes % partial_sums == 0) __builtin_prefetch(v + j * x.v_stride + x.ahead + n * lanes, 0, 2);
+      if (n * lanes % partial_sums == 0) __builtin_prefetch(v + j * x.v_stride + ahead + n * lanes);
       const T* at = v + j * x.v_stride + n * lanes;
       const vf value = NV == 1 && rest ? load_part_as_float(at, rest) : load_as_float(at);
 #pragma GCC unroll 4
       for (int i = 0; i < Q; ++i) sum[i][n] = fused(broadcast(w[i * x.w_stride + j]), value, sum[i][n]);
     }
   };
-  for (int64_t r = 0; r < stream_rows && r < x.keys; ++r) {
-    int64_t j = r;
-    for (; j + stream_rows < x.keys; j += 2 * stream_rows) {
-      add(j, even);
-      add(j + stream_rows, odd);
-    }
-    if (j < x.keys) add(j, even);
+  int64_t j = 0;
+  for (; j + 1 < x.keys; j += 2) {
+    const int64_t ahead = x.ahead.numbers(j, x.v_stride);
+    add(j, ahead, even);
+    add(j + 1, ahead, odd);
   }
+  if (j < x.keys) add(j, x.ahead.numbers(j, x.v_stride), even);
 #pragma GCC unroll 4
   for (int i = 0; i < Q; ++i)
 #pragma GCC unroll 4
