@@ -14,6 +14,7 @@ class Bounds : public CommandTest {
  protected:
   void SetUp() override {
     if (QKV_SANITIZED) GTEST_SKIP() << "sanitizers take more address space than there is";
+    if (QKV_EMULATED) GTEST_SKIP() << "an emulator takes more address space than there is";
   }
 
   static Outcome bounded(const std::string& line, int64_t kilobytes = 2'000'000) {

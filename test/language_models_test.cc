@@ -82,6 +82,7 @@ TEST_F(LanguageModels, AMaskedModelWithWordPieceIsTrainedAndFillsMasks) {
 }
 
 TEST_F(LanguageModels, TheDemoTeachesThemDates) {
+  if (QKV_EMULATED) GTEST_SKIP() << "an emulator takes minutes for these trainings";
   for (const std::string kind : {"causal", "masked"}) {
     const Outcome demo = bash("qkv demo --steps 2 --folder demo --architecture " + kind);
     EXPECT_EQ(demo.code, 0) << demo.err;

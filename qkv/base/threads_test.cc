@@ -170,6 +170,7 @@ TEST(Fork, AChildUsesAllItsThreadsWhateverTheParentsThreadsDid) {
 #elif defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "a lock of the address sanitizer may be held at the fork: a new thread of the child waits for it";
 #endif
+  if (QKV_EMULATED) GTEST_SKIP() << "qemu allows no fork while other threads run";
   const Threads guard(2);
   ASSERT_TRUE(two_threads_meet());
   static ForkSafeMutex mutex;
@@ -197,6 +198,7 @@ TEST(Fork, AChildUsesAllItsThreadsWhateverTheParentsThreadsDid) {
 }
 
 TEST(Threads, TheCallerDoesAllItemsIfNoThreadCanBeStarted) {
+  if (QKV_EMULATED) GTEST_SKIP() << "qemu takes memory in proportion to the stack";
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
