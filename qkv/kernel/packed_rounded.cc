@@ -57,7 +57,12 @@ class RoundedForm final : public PackedMatrix::Form {
   void multiply(const ProductRows& rows, int64_t first, int64_t end, const MatmulOptions& options) const override;
 
   void copy_column(int64_t column, float* to) const override {
-    for (int64_t row = 0; row < rows(); ++row) to[row] = std::bit_cast<float>(uint32_t{number(row, column)} << 16);
+    const float* const first = at_panel(column / width_, 0) + column % width_;
+    for (int64_t row = 0; row < rows(); row += 2) {
+      const auto unit = std::bit_cast<uint32_t>(first[row / 2 * width_]);
+      to[row] = std::bit_cast<float>(unit << 16);
+      if (row + 1 < rows()) to[row + 1] = std::bit_cast<float>(unit & 0xffff0000);
+    }
   }
   void copy_stored(int64_t column, uint8_t* to) const override {
     for (int64_t row = 0; row < rows(); ++row) {
