@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
@@ -60,16 +59,15 @@ struct Int8Row {
                                          1);
   }
 
-  // |x - x'|, from sums of floats.
+  // |x - x'|
   double error(const float* x, int64_t K) const {
-    float squares[8] = {};
+    double squares[4] = {};
     int64_t k = 0;
-    const auto difference = [&](int64_t i) { return x[i] - scale * static_cast<float>(numbers[i]); };
-    for (; k + 8 <= K; k += 8)
-      for (int64_t i = 0; i < 8; ++i) squares[i] += difference(k + i) * difference(k + i);
+    const auto difference = [&](int64_t i) { return x[i] - static_cast<double>(scale) * numbers[i]; };
+    for (; k + 4 <= K; k += 4)
+      for (int64_t i = 0; i < 4; ++i) squares[i] += difference(k + i) * difference(k + i);
     for (; k < K; ++k) squares[0] += difference(k) * difference(k);
-    return std::sqrt(std::accumulate(std::begin(squares), std::end(squares), 0.0)) *
-           (1 + static_cast<double>(K) * float_error);
+    return std::sqrt(squares[0] + squares[1] + squares[2] + squares[3]);
   }
 };
 

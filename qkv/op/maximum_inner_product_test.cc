@@ -47,16 +47,21 @@ TEST(MaximumInnerProduct, TheLargestAreAmongTheCandidatesInEveryFormat) {
     for (const auto& [format, precision] :
          {std::pair(WeightFormat::f32, Precision::f32), std::pair(WeightFormat::bf16, Precision::f32),
           std::pair(WeightFormat::f32, Precision::bf16)})
-      for (const float scale : {1.0f, 1e-30f, 1e15f}) {
+      for (const float scale : {1.0f, 1e-36f, 1e-27f, 1e15f}) {
         const Weight w = Weight::packed(rows_of_weight(1500, K, 1), format, precision);
         Tensor x = random_tensor({3, K}, 2);
         for (float& number : x.span<float>()) number *= scale;
         x.data<float>()[0] *= 50;  // most of the other numbers of its row are small beside it
-        Tensor bias = random_tensor({1500}, 3);
-        bias.data<float>()[4] = -infinity;
-        const Tensor y = linear(x, w, bias).value();
+        Tensor bias;
+        if (scale == 1) {
+          bias = random_tensor({1500}, 3);
+          bias.data<float>()[4] = -infinity;
+        }
+        const Tensor y = linear(x, w, bias.defined() ? Variable(bias) : Variable()).value();
         const auto found = MaximumInnerProduct(w.forward()).candidates(x, bias, counts);
-        if (!found) continue;  // with a small x the bias decides
+        EXPECT_TRUE(found || K == 1 || scale < 1e-30f)
+            << K << " " << scale;  // where many are as large, or zero in int8
+        if (!found) continue;
         for (int64_t r = 0; r < 3; ++r) {
           const std::vector<int32_t>& ids = (*found)[static_cast<size_t>(r)];
           EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end()));
@@ -65,6 +70,33 @@ TEST(MaximumInnerProduct, TheLargestAreAmongTheCandidatesInEveryFormat) {
                 << K << " " << scale << " row " << r << " " << n;
         }
       }
+}
+
+// All that is largest is lost in the int8 copy of one factor, whose other numbers are zero there; a second column, whose copy
+// loses nothing, is nearly as large.
+TEST(MaximumInnerProduct, TheLargestIsACandidateWhereRoundingLosesAllOfIt) {
+  constexpr int64_t K = 65, N = 100;
+  const float rest = 0.49f * static_cast<float>(K - 1);
+  for (const float scale : {1.0f, 1e-27f, 1e10f})
+    for (const bool loses_x : {true, false}) {
+      Tensor x = Tensor::full({1, K}, loses_x ? 0.49f : 1.0f), w = Tensor::zeros({N, K});
+      for (int64_t k = 1; k < K; ++k) w.data<float>()[10 * K + k] = loses_x ? 1.0f : 0.49f;
+      if (loses_x) {
+        x.data<float>()[0] = 127;
+        w.data<float>()[20 * K] = rest * 0.99f / 127;
+      } else {
+        x.data<float>()[0] = 0;
+        w.data<float>()[10 * K] = 127;
+        w.data<float>()[20 * K + 1] = rest * 0.99f;
+      }
+      for (float& number : x.span<float>()) number *= scale;
+      const MaximumInnerProduct search(Weight(w).forward());
+      const Tensor y = linear(x, w).value();
+      EXPECT_EQ(largest_of(y, 0, 1), std::set<int32_t>{10});
+      const auto found = search.candidates(x, {}, std::vector<int64_t>{1});
+      ASSERT_TRUE(found) << scale << loses_x;
+      EXPECT_EQ((*found)[0], (std::vector<int32_t>{10, 20})) << scale << loses_x;
+    }
 }
 
 TEST(MaximumInnerProduct, FewOfManyColumnsAreCandidates) {
