@@ -33,10 +33,12 @@ TEST(SvgToPng, IsAnImageOfTwiceTheSize) {
 }
 
 TEST(SvgToPng, SaysWhatIsMissingOrFailed) {
-  EXPECT_EQ(
-      png_error("<svg/>", "no-such-program"),
-      "png: a .png is drawn by no-such-program, which is not installed (Debian: librsvg2-bin); .svg, .html and "
-      ".json need no other program");
+  if (!QKV_EMULATED) {  // qemu starts a process before it looks for the program
+    EXPECT_EQ(
+        png_error("<svg/>", "no-such-program"),
+        "png: a .png is drawn by no-such-program, which is not installed (Debian: librsvg2-bin); .svg, .html and "
+        ".json need no other program");
+  }
   EXPECT_EQ(png_error("<svg/>", "false"), "png: false failed: it says nothing");
   EXPECT_EQ(png_error("<svg/>", "true"), "png: true failed: it says nothing");
 }
