@@ -157,9 +157,8 @@ bool Generation::ranks_logits() const {
 std::vector<bool> Generation::take_likeliest(const OnToken& on_token) {
   TopTokensOptions how = {.eos = -1, .suppress_tokens = options_.sampling.suppress_tokens, .normalized = false};
   for (const Live& live : live_) {
-    std::vector<int32_t>& suppressed = how.suppress_in_rows.emplace_back();
-    if (options_.sampling.no_repeat_ngram > 0)
-      suppressed = ends_of_repeated_ngrams(live.history, options_.sampling.no_repeat_ngram);
+    std::vector<int32_t>& suppressed =
+        how.suppress_in_rows.emplace_back(ends_of_repeated_ngrams(live.history, options_.sampling.no_repeat_ngram));
     if (std::ssize(found_[live.row].ids) < options_.min_tokens)
       suppressed.insert(suppressed.end(), options_.eos.begin(), options_.eos.end());
   }

@@ -56,7 +56,6 @@ void penalize_repetition(std::vector<double>& scores, std::span<const int32_t> h
 
 // Forbids the last token of every n-gram of the history that begins with the last n - 1 tokens.
 void forbid_repeated_ngrams(std::vector<double>& scores, std::span<const int32_t> history, int64_t ngram) {
-  if (ngram == 0) return;
   for (const int32_t id : ends_of_repeated_ngrams(history, ngram)) scores[static_cast<size_t>(id)] = forbidden;
 }
 
@@ -138,10 +137,8 @@ Candidates candidates_of(std::span<const float> logits, std::span<const int32_t>
                          const SamplingOptions& options) {
   if (options.temperature == 0 && options.repetition_penalty == 1.0) {
     std::vector<int32_t> forbidden_ids = options.suppress_tokens;
-    if (options.no_repeat_ngram > 0) {
-      const std::vector<int32_t> ends = ends_of_repeated_ngrams(history, options.no_repeat_ngram);
-      forbidden_ids.insert(forbidden_ids.end(), ends.begin(), ends.end());
-    }
+    const std::vector<int32_t> ends = ends_of_repeated_ngrams(history, options.no_repeat_ngram);
+    forbidden_ids.insert(forbidden_ids.end(), ends.begin(), ends.end());
     return {{likeliest(logits, forbidden_ids), 1.0}};
   }
   Candidates candidates = allowed_tokens(logits, history, options);
@@ -185,7 +182,7 @@ float log_probability(std::span<const float> logits, int32_t id) {
 
 std::vector<int32_t> ends_of_repeated_ngrams(std::span<const int32_t> history, int64_t n) {
   std::vector<int32_t> ends;
-  if (static_cast<uint64_t>(n) > history.size()) return ends;
+  if (n == 0 || static_cast<uint64_t>(n) > history.size()) return ends;
   const auto before = static_cast<size_t>(n) - 1;
   const auto last = history.last(before);
   for (size_t i = 0; i + before < history.size(); ++i)

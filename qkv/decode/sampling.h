@@ -64,7 +64,7 @@ struct SamplingRow {
 std::vector<TokenChoice> sample_tokens(const Tensor& logits, std::span<const SamplingRow> rows,
                                        const SamplingOptions& options = {});
 
-// The tokens that would complete an n-gram of the history a second time, n >= 1.
+// The tokens that would complete an n-gram of the history a second time; none with n = 0.
 std::vector<int32_t> ends_of_repeated_ngrams(std::span<const int32_t> history, int64_t n);
 
 struct TokenProbability {
