@@ -29,12 +29,18 @@ class EncoderDecoder : public Model {
   virtual Variable logits(const Variable& hidden) const = 0;  // (..., C) -> (..., V)
 
   // Cross entropy over the positions of target_out (B,T) that are not options.ignore_index, without storing all
-  // logits.
-  virtual CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
-                            const CrossEntropyOptions& options, Pass& pass) const = 0;
+  // logits. `hidden` is the result of decode().
+  virtual CrossEntropy loss(const Variable& hidden, const Tensor& target_out,
+                            const CrossEntropyOptions& options) const = 0;
+  CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
+                    const CrossEntropyOptions& options, Pass& pass) const {
+    return loss(decode(target_in, encoded, pass), target_out, options);
+  }
   CrossEntropy loss(const Tensor& source, std::vector<int32_t> lengths, const Tensor& target_in,
                     const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const {
-    return loss(encode(source, std::move(lengths), pass), target_in, target_out, options, pass);
+    // The loss takes much memory: what it does not need, such as the output of the encoder, is freed before.
+    const Variable hidden = decode(target_in, encode(source, std::move(lengths), pass), pass);
+    return loss(hidden, target_out, options);
   }
 
   // Decoding: an empty target for each source. The model must outlive the result.

@@ -36,12 +36,9 @@ class RecurrentEncoderDecoder : public EncoderDecoder {
     return decoder_.forward(y, first_state(encoded), decoder_.memory(encoded.memory, encoded.lengths), pass);
   }
   Variable logits(const Variable& hidden) const override { return output_.logits(hidden); }
-  CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
-                    const CrossEntropyOptions& options, Pass& pass) const override {
-    require(target_out.shape() == target_in.shape(), "loss",
-            "target_in is {}, target_out must have its shape, got {}", describe("BT", target_in.shape()),
-            describe("BT", target_out.shape()));
-    return output_.loss(decode(target_in, encoded, pass), target_out, options);
+  CrossEntropy loss(const Variable& hidden, const Tensor& target_out,
+                    const CrossEntropyOptions& options) const override {
+    return output_.loss(hidden, target_out, options);
   }
   std::unique_ptr<Decoding> start(const Encoded& encoded) const override {
     const NoGrad guard;

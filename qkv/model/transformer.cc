@@ -57,12 +57,9 @@ Variable Transformer::decode(const Tensor& target_in, const Encoded& encoded, Pa
 
 Variable Transformer::logits(const Variable& hidden) const { return output_.logits(hidden); }
 
-CrossEntropy Transformer::loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
-                               const CrossEntropyOptions& options, Pass& pass) const {
-  require(target_out.shape() == target_in.shape(), "Transformer::loss",
-          "target_in is {}, target_out must have its shape, got {}", describe("BT", target_in.shape()),
-          describe("BT", target_out.shape()));
-  return output_.loss(decode(target_in, encoded, pass), target_out, options);
+CrossEntropy Transformer::loss(const Variable& hidden, const Tensor& target_out,
+                               const CrossEntropyOptions& options) const {
+  return output_.loss(hidden, target_out, options);
 }
 
 std::unique_ptr<Decoding> Transformer::start(const Encoded& encoded) const {

@@ -34,8 +34,8 @@ class Transformer final : public EncoderDecoder {
   // The last decoder block's output.
   Variable decode(const Tensor& target_in, const Encoded& encoded, Pass& pass) const override;
   Variable logits(const Variable& hidden) const override;
-  CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
-                    const CrossEntropyOptions& options, Pass& pass) const override;
+  CrossEntropy loss(const Variable& hidden, const Tensor& target_out,
+                    const CrossEntropyOptions& options) const override;
   std::unique_ptr<Decoding> start(const Encoded& encoded) const override;
   int64_t cross_attention_layers() const override { return config().transformer().decoder_layers; }
 

@@ -52,8 +52,8 @@ Variable recorded(const Variable& x, const WeightAndBias& layer, const KeptInput
   }
   return record("linear", {x, w.master(), layer.bias()}, y,
                 [kept, shape = x.shape(), type = x.value().dtype(), w, M, K, N, relu](
-                    const Tensor& grad, const std::vector<bool>& needs) {
-                  const Tensor dy = relu.gradient(grad);
+                    const Tensor& grad, const std::vector<bool>& needs) mutable {
+                  const Tensor dy = std::exchange(relu, {}).gradient(grad);  // which frees the result
                   std::vector<Tensor> grads(needs.size());
                   if (needs[0]) {  // dx = dy W
                     Tensor dx = Tensor::empty(shape);

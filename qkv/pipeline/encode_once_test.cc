@@ -20,9 +20,9 @@ class CountingModel final : public EncoderDecoder {
     return model_.decode(target_in, of, pass);
   }
   Variable logits(const Variable& hidden) const override { return model_.logits(hidden); }
-  CrossEntropy loss(const Encoded& of, const Tensor& target_in, const Tensor& target_out,
-                    const CrossEntropyOptions& options, Pass& pass) const override {
-    return model_.loss(of, target_in, target_out, options, pass);
+  CrossEntropy loss(const Variable& hidden, const Tensor& target_out,
+                    const CrossEntropyOptions& options) const override {
+    return model_.loss(hidden, target_out, options);
   }
   std::unique_ptr<Decoding> start(const Encoded& of) const override { return model_.start(of); }
   int64_t cross_attention_layers() const override { return model_.cross_attention_layers(); }

@@ -10,12 +10,15 @@ std::byte* FreeRanges::take(int64_t bytes) {
   for (auto at = ranges_.begin(); at != ranges_.end(); ++at)
     if (at->bytes >= bytes && (best == ranges_.end() || at->bytes < best->bytes)) best = at;
   if (best == ranges_.end()) return nullptr;
-  std::byte* const taken = best->begin;
-  if (best->bytes == bytes)
-    ranges_.erase(best);
-  else
-    *best = {taken + bytes, best->bytes - bytes};
+  best->bytes -= bytes;
+  std::byte* const taken = best->end();
+  if (best->bytes == 0) ranges_.erase(best);
   return taken;
+}
+
+int64_t FreeRanges::bytes_from(const std::byte* begin) const {
+  const auto at = std::ranges::lower_bound(ranges_, begin, std::less<>(), &Range::begin);
+  return at != ranges_.end() && at->begin == begin ? at->bytes : 0;
 }
 
 FreeRanges::Range FreeRanges::take_largest() {

@@ -23,9 +23,12 @@ TEST_F(FreeRangesTest, TheSmallestThatSufficesIsTaken) {
     ranges_.give({begin_ + first, bytes});
   EXPECT_EQ(ranges_.take(301), nullptr);
   EXPECT_EQ(ranges_.take(100), begin_ + 400);
-  EXPECT_EQ(ranges_.take(100), begin_ + 600) << "of 200";
-  EXPECT_EQ(ranges_.take(100), begin_ + 700) << "the rest of it";
-  EXPECT_EQ(ranges_.take(100), begin_);
+  EXPECT_EQ(ranges_.take(100), begin_ + 700) << "of 200";
+  EXPECT_EQ(ranges_.take(100), begin_ + 600) << "the rest of it";
+  EXPECT_EQ(ranges_.take(100), begin_ + 200) << "the end of 300";
+  EXPECT_EQ(ranges_.bytes_from(begin_), 200);
+  EXPECT_EQ(ranges_.bytes_from(begin_ + 1), 0);
+  EXPECT_EQ(ranges_.bytes_from(begin_ + size), 0);
   EXPECT_EQ(ranges_.take_largest().bytes, 200);
   EXPECT_EQ(ranges_.take_largest().bytes, 0);
 }

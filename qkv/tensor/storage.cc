@@ -32,9 +32,7 @@ constexpr int64_t largest_small_block = 64 << 10;
 constexpr size_t size_classes = size_class(largest_small_block).index + 1;
 constexpr std::align_val_t alignment{64};
 
-// What is mapped ahead at a time, at most. A block for which more is mapped, as the gradient of a large vocabulary's weight, leaves a
-// range that the tensors of the next step would cut up, so that the next such block needed memory of its own: it is given to
-// its like alone.
+// What is mapped ahead at a time, at most.
 constexpr int64_t largest_mapping = 32 << 20;
 
 bool is_small(int64_t capacity) { return capacity <= largest_small_block; }
@@ -65,7 +63,7 @@ class Pool {
       next_of(block) = std::exchange(small_[size_class(capacity).index], block);
     } else {
       forbid_use(block, capacity);
-      ranges_of(capacity).give({block, capacity});
+      large_.give({block, capacity});
       --large_blocks_;
     }
   }
@@ -90,32 +88,27 @@ class Pool {
   }
 
   std::byte* take_large(int64_t capacity) {
-    // For each block, this one, and the rest of what is mapped for it.
-    for (FreeRanges* const ranges : {&large_, &very_large_}) ranges->reserve(large_blocks_ + 2);
-    FreeRanges& ranges = ranges_of(capacity);
-    std::byte* block = ranges.take(capacity);
+    large_.reserve(large_blocks_ + 3);  // for each block and this one, and what two mappings leave
+    std::byte* block = large_.take(capacity);
     if (block == nullptr) {
-      FreeRanges::Range mapped = map(capacity);
-      if (&ranges == &very_large_) {
-        const FreeRanges::Range rest = {mapped.begin + capacity, mapped.bytes - capacity};
-        if (rest.bytes > 0) large_.give(rest);
-        mapped.bytes = capacity;
-      }
-      ranges.give(mapped);
-      block = ranges.take(capacity);
+      // A free range at the edge and what is mapped beside it are the block together, if the system places it there.
+      map(capacity - large_.bytes_from(edge_));
+      block = large_.take(capacity);
+    }
+    if (block == nullptr) {
+      map(capacity);
+      block = large_.take(capacity);
     }
     ++large_blocks_;
     return block;
   }
 
-  FreeRanges& ranges_of(int64_t capacity) { return capacity <= largest_mapping ? large_ : very_large_; }
-
-  // Memory for a block, and for those after it: an eighth of the pool.
-  FreeRanges::Range map(int64_t capacity) {
+  // A free range for this number of bytes, and for blocks after them: an eighth of the pool.
+  void map(int64_t needed) {
     const int64_t next = std::clamp<int64_t>(statistics_.pool_bytes / 8, 4 << 20, largest_mapping);
-    const int64_t bytes = rounded_up(std::max(capacity, next), huge_page);
+    const int64_t bytes = rounded_up(std::max(needed, next), huge_page);
     make_room(bytes);
-    const auto memory = [&] {
+    edge_ = [&] {
       try {
         return map_memory(bytes);
       } catch (const std::bad_alloc&) {
@@ -123,9 +116,9 @@ class Pool {
         return map_memory(bytes);
       }
     }();
-    forbid_use(memory, bytes);
+    forbid_use(edge_, bytes);
     count_allocation(bytes);
-    return {memory, bytes};
+    large_.give({edge_, bytes});
   }
 
   void count_allocation(int64_t bytes) {
@@ -145,13 +138,11 @@ class Pool {
   void release(int64_t bytes) {
     const int64_t target = statistics_.pool_bytes - bytes;
     while (statistics_.pool_bytes > target) {
-      FreeRanges* from = &very_large_;
-      FreeRanges::Range range = from->take_largest();
-      if (range.bytes == 0) range = (from = &large_)->take_largest();
+      const FreeRanges::Range range = large_.take_largest();
       if (range.bytes == 0) break;
       if (!unmap_memory(range.begin, range.bytes)) {
         forbid_use(range.begin, range.bytes);
-        from->give(range);
+        large_.give(range);
         break;
       }
       statistics_.pool_bytes -= range.bytes;
@@ -166,8 +157,9 @@ class Pool {
 
   ForkSafeMutex mutex_;
   std::array<std::byte*, size_classes> small_ = {};  // the first free block of each size
-  FreeRanges large_, very_large_;
-  size_t large_blocks_ = 0;  // in use
+  FreeRanges large_;
+  size_t large_blocks_ = 0;    // in use
+  std::byte* edge_ = nullptr;  // where the memory begins that was mapped last
   StorageStatistics statistics_;
 };
 
