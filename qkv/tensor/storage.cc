@@ -28,7 +28,7 @@ constexpr SizeClass size_class(int64_t bytes) {
   return {steps << bits, static_cast<size_t>(8 * (bits - 5) + steps - 8)};
 }
 
-constexpr int64_t largest_small_block = 64 << 10;
+constexpr int64_t largest_small_block = 16 << 10;
 constexpr size_t size_classes = size_class(largest_small_block).index + 1;
 constexpr std::align_val_t alignment{64};
 

@@ -1,6 +1,6 @@
 // Memory of tensors: 64-byte aligned, counted, and pooled: a training step with the same shapes as the one before
-// allocates nothing from the system. Tensors of 64 KiB or more are parts of larger pieces of memory (free_ranges.h), so that
-// tensors of all sizes use the same memory one after the other; smaller ones have blocks of some sixty sizes. What is free is
+// allocates nothing from the system. Tensors of 16 KiB or more are parts of larger pieces of memory (free_ranges.h), so that
+// tensors of all sizes use the same memory one after the other; smaller ones have blocks of some fifty sizes. What is free is
 // kept up to a quarter of the most memory ever used at a time.
 //
 //     StorageStatistics before = storage_statistics();   // system_allocations grows until the pool is warm
