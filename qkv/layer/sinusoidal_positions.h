@@ -3,10 +3,11 @@
 //     SinusoidalPositions positions(/*width=*/512, /*max_positions=*/1024);
 //     auto [table, first] = positions.rows(100, 25);      // position 100 is row `first` of the table
 //
-// The first 4,096 positions are stored; others are computed for the call, so that a large max_positions takes no
-// memory.
+// The first 256 positions are stored, or the first 1,024 or 4,096 if those are asked for; others are computed for the
+// call. So a large max_positions takes no memory.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -22,9 +23,12 @@ class SinusoidalPositions {
   std::pair<Variable, int64_t> rows(int64_t first, int64_t count) const;
 
  private:
-  int64_t width_, stored_count_;
+  static constexpr std::array<int64_t, 3> sizes_ = {256, 1024, 4096};
+  using Tables = std::array<OnDemand<Variable>, sizes_.size()>;
+
+  int64_t width_, max_positions_;
   SinusoidLayout layout_;
-  std::shared_ptr<OnDemand<Variable>> stored_ = std::make_shared<OnDemand<Variable>>();
+  std::shared_ptr<Tables> tables_ = std::make_shared<Tables>();
 };
 
 }  // namespace qkv

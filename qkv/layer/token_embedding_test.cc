@@ -6,6 +6,7 @@
 
 #include "qkv/base/error.h"
 #include "qkv/layer/layer_test.h"
+#include "qkv/layer/sinusoidal_positions.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/position.h"
 
@@ -100,6 +101,19 @@ TEST(TokenEmbedding, RefusesPositionsBeyondItsTable) {
   Pass pass;
   EXPECT_NO_THROW(embedding.forward(ids, {.first_position = 6}, pass));
   EXPECT_THROW(embedding.forward(ids, {.first_position = 7}, pass), Error);
+}
+
+TEST(SinusoidalPositions, StoresAsManyAsAreUsed) {
+  const SinusoidalPositions positions(8, 1 << 20);
+  const auto stored = [](const SinusoidalPositions& of, int64_t first, int64_t count) {
+    return of.rows(first, count).first.dim(0);
+  };
+  EXPECT_EQ(stored(positions, 0, 256), 256);
+  EXPECT_EQ(stored(positions, 200, 57), 1024);
+  EXPECT_EQ(stored(positions, 0, 4096), 4096);
+  EXPECT_EQ(stored(positions, 4000, 97), 97) << "of the call";
+  EXPECT_EQ(stored(SinusoidalPositions(8, 100), 0, 100), 100);
+  EXPECT_EQ(stored(SinusoidalPositions(8, 300), 0, 257), 300);
 }
 
 }  // namespace qkv::token_embedding_test

@@ -335,7 +335,7 @@ TEST(Transformer, SinusoidalPositionsDoNotDependOnMaxPositions) {
   const Transformer formula(c, 5);
   const NoGrad guard;
   Pass pass;
-  for (const int64_t S : {7, 4096, 4099}) {
+  for (const int64_t S : {7, 256, 257, 1025, 4096, 4099}) {
     const Tensor source = random_ids({1, S}, vocabulary, 3);
     const Encoded by_formula = formula.encode(source, {static_cast<int32_t>(S)}, pass);
     EXPECT_TRUE(

@@ -34,6 +34,23 @@ class TableRows {
   kernel::PackedMatrix packed_;
 };
 
+// (B,T,C), of ids that are rows of the table; positions are undefined or fit.
+Tensor embedded(const Tensor& ids, const Weight& table, const Tensor& positions, const EmbeddingOptions& options) {
+  const int64_t B = ids.dim(0), T = ids.dim(1), C = table.dim(1);
+  const auto id = ids.span<int32_t>();
+  Tensor y = Tensor::empty({B, T, C});
+  count_work(OpWork::moves(y, 2));
+  const TableRows table_rows(table);
+  const float* p = positions.defined() ? positions.data<float>() + options.first_position * C : nullptr;
+  float* out = y.data<float>();
+  for_each_row(B * T, C, [&](int64_t r) {
+    const float* position = p ? p + r % T * C : nullptr;
+    kernel::kernels().rows.embed(table_rows.row(id[static_cast<size_t>(r)], out + r * C), options.scale, position,
+                                 C, out + r * C);
+  });
+  return y;
+}
+
 // dtable[id] += scale * dy[row] for every row. Rows are sorted by id: each row of the table is summed by one
 // thread, in the order of the rows.
 void add_table_gradient(const Tensor& ids, const Tensor& dy, float scale, Tensor& dtable) {
@@ -80,7 +97,7 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
   require(ids.rank() == 2 && ids.dtype() == DType::i32 && table.shape().rank() == 2, "embedding",
           "ids must be i32 (B,T), the table f32 (V,C); got {} {} and {}", name_of(ids.dtype()), ids.shape(),
           table.shape());
-  const int64_t B = ids.dim(0), T = ids.dim(1), V = table.dim(0), C = table.dim(1);
+  const int64_t T = ids.dim(1), V = table.dim(0), C = table.dim(1);
   const Variable& positions = options.positions;
   require(!positions.defined() || (positions.value().rank() == 2 && positions.dim(1) == C &&
                                    options.first_position >= 0 && positions.dim(0) >= options.first_position + T),
@@ -90,18 +107,9 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
   const auto id = contiguous_ids.span<int32_t>();
   for (const int32_t i : id) require(i >= 0 && i < V, "embedding", "id {} is not in the table of V {} rows", i, V);
 
-  Tensor y = Tensor::empty({B, T, C});
-  count_work(OpWork::moves(y, 2));
-  const TableRows table_rows(table);
   const Tensor contiguous_positions = positions.defined() ? positions.value().contiguous_copy() : Tensor();
-  const float* p = positions.defined() ? contiguous_positions.data<float>() + options.first_position * C : nullptr;
-  float* out = y.data<float>();
-  for_each_row(B * T, C, [&](int64_t r) {
-    const float* position = p ? p + r % T * C : nullptr;
-    kernel::kernels().rows.embed(table_rows.row(id[static_cast<size_t>(r)], out + r * C), options.scale, position,
-                                 C, out + r * C);
-  });
-
+  const Tensor y = embedded(contiguous_ids, table, contiguous_positions, options);
+  if (!recording({table.master(), positions})) return y;
   std::vector<Variable> inputs = {table.master()};
   if (positions.defined()) inputs.push_back(positions);
   const auto backward = [first = options.first_position, shape = positions.defined() ? positions.shape() : Shape{}](
@@ -115,6 +123,9 @@ Variable embedding(const Tensor& ids, const Weight& table, const EmbeddingOption
       .adding_to_first([contiguous_ids, scale = options.scale](const Tensor& grad, Tensor& dtable) {
         count_work(OpWork::moves(grad, 2));  // rows of the table
         add_table_gradient(contiguous_ids, grad.contiguous_copy(), scale, dtable);
+      })
+      .recomputed_by([contiguous_ids, table, contiguous_positions, options] {
+        return embedded(contiguous_ids, table, contiguous_positions, options);
       });
 }
 

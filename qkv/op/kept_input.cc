@@ -20,6 +20,11 @@ const uint16_t* bits_of(const Tensor& x) { return reinterpret_cast<const uint16_
 
 }  // namespace
 
+Recomputation kept_value(const Variable& x, const Tensor& in) {
+  if (x.recomputation()) return x.recomputation();
+  return [in] { return in; };
+}
+
 Tensor kept_input(const Tensor& x, std::span<const WeightAndBias> layers) {
   constexpr int64_t variable_and_caller = 2;
   const bool all_round = std::ranges::all_of(

@@ -17,6 +17,9 @@
 
 namespace qkv {
 
+// What an op that needs the value of x itself keeps of it: how to compute it again, or `in`, its value.
+Recomputation kept_value(const Variable& x, const Tensor& in);
+
 // x is contiguous, and held by its variable and by the caller.
 Tensor kept_input(const Tensor& x, std::span<const WeightAndBias> layers);
 

@@ -11,6 +11,7 @@
 #include "qkv/op/activation.h"
 #include "qkv/op/arithmetic.h"
 #include "qkv/op/dropout.h"
+#include "qkv/op/embedding.h"
 #include "qkv/op/norm.h"
 #include "qkv/op/shape.h"
 #include "qkv/test_support/tensors.h"
@@ -23,6 +24,13 @@ Weight trained_in(Precision precision, const Shape& shape = {40, 33}) {
   const Weight w = Variable(random_tensor(shape, 2), {.requires_grad = true});
   w.train_in({.precision = precision});
   return w;
+}
+
+// (B,T), of a table of V rows
+Tensor ids_of(int64_t B, int64_t T, int64_t V) {
+  Tensor ids = Tensor::empty({B, T}, DType::i32);
+  for (int64_t i = 0; i < B * T; ++i) ids.data<int32_t>()[i] = static_cast<int32_t>(i * 37 % V);
+  return ids;
 }
 
 DType kept_type(const Tensor& in, const Weight& w) {
@@ -91,11 +99,19 @@ TEST(KeptInput, OfAReluHasTheBitsOfItsGradient) {
 // The op that made x computes it again for the backward: x is freed, and the gradients have the bits that they have of a kept x.
 TEST(KeptInput, IsComputedAgainWhereItsOpCan) {
   using Make = std::function<Variable(const Variable&)>;
-  const Variable scale(random_tensor({33}, 4)), shift(random_tensor({33}, 5)), factor(random_tensor({70, 33}, 6));
+  const Variable scale(random_tensor({33}, 4)), shift(random_tensor({33}, 5)), factor(random_tensor({70, 33}, 6)),
+      positions(random_tensor({40, 33}, 7));
+  const Tensor ids = ids_of(2, 35, 70);
   const std::pair<const char*, Make> ops[] = {
       {"layer_norm", [&](const Variable& x) { return layer_norm(x, scale, shift, 1e-5f); }},
       {"layer_norm without a bias", [&](const Variable& x) { return layer_norm(x, scale, {}, 1e-5f); }},
       {"rms_norm", [&](const Variable& x) { return rms_norm(x, scale, 1e-5f); }},
+      {"embedding",
+       [&](const Variable& x) {
+         return embedding(ids, x, {.scale = 2, .positions = positions, .first_position = 3});
+       }},
+      {"layer_norm of an embedding",
+       [&](const Variable& x) { return layer_norm(embedding(ids, x), scale, shift, 1e-5f); }},
       {"gelu", [&](const Variable& x) { return gelu(x); }},
       {"gate", [&](const Variable& x) { return multiply(silu(x), factor); }},
       {"dropout", [&](const Variable& x) { return dropout(silu(x), {.rate = 0.3f, .seed = 7}); }},
@@ -121,6 +137,29 @@ TEST(KeptInput, IsComputedAgainWhereItsOpCan) {
       EXPECT_TRUE(same_bits(v.master().grad(), expected.master().grad())) << name;
       EXPECT_TRUE(x.grad().defined()) << name;
     }
+}
+
+TEST(KeptValue, OfANormIsComputedAgainWhereItsOpCan) {
+  const auto leaf = [](const Tensor& x) { return Variable(x.clone(), {.requires_grad = true}); };
+  using Norm = std::function<Variable(const Variable& x, const Variable& scale)>;
+  const std::pair<const char*, Norm> norms[] = {
+      {"layer_norm", [](const Variable& x, const Variable& w) { return layer_norm(x, w, {}, 1e-5f); }},
+      {"rms_norm", [](const Variable& x, const Variable& w) { return rms_norm(x, w, 1e-5f); }}};
+  for (const auto& [name, norm] : norms) {
+    const Variable table = leaf(random_tensor({70, 33}, 1));
+    Variable x = dropout(embedding(ids_of(2, 35, 70), table), {.rate = 0.3f, .seed = 7});
+    const Variable same = leaf(x.value());
+    const std::weak_ptr<Storage> of_x = x.value().storage();
+    const Variable w = leaf(random_tensor({33}, 2)), expected = leaf(w.value());
+    const Variable y = norm(x, w);
+    x = Variable();
+    EXPECT_TRUE(of_x.expired()) << name;
+    const Tensor dy = random_tensor(y.shape(), 3);
+    y.backward(dy);
+    norm(same, expected).backward(dy);
+    EXPECT_TRUE(same_bits(w.grad(), expected.grad())) << name;
+    EXPECT_TRUE(table.grad().defined()) << name;
+  }
 }
 
 TEST(KeptInput, IsTheValueOfAnOpThatCannotComputeItAgain) {

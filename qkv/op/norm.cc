@@ -6,6 +6,7 @@
 #include "qkv/autograd/profile.h"
 #include "qkv/base/error.h"
 #include "qkv/kernel/kernels.h"
+#include "qkv/op/kept_input.h"
 #include "qkv/op/rows.h"
 
 namespace qkv {
@@ -61,9 +62,11 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
   if (!recording({x, weight, bias})) return layer_normed(in, weights, biases, eps, nullptr, nullptr);
   Tensor mean = Tensor::empty({M}), rstd = Tensor::empty({M});
   Tensor y = layer_normed(in, weights, biases, eps, mean.data<float>(), rstd.data<float>());
+  const Recomputation kept = kept_value(x, in);
   return record("layer_norm", {x, weight, bias}, std::move(y),
-                [in, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
+                [kept, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
                   count_work(OpWork::moves(grad, 3));
+                  const Tensor in = kept().contiguous_copy();
                   const Tensor dy = grad.contiguous_copy();
                   Tensor dx = Tensor::empty(in.shape());
                   const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
@@ -77,8 +80,9 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
                   });
                   return std::vector<Tensor>{dx, sums.slice(0, 0, C), sums.slice(0, C, 2 * C)};
                 })
-      .recomputed_by(
-          [in, weights, biases, eps] { return layer_normed(in, weights, biases, eps, nullptr, nullptr); });
+      .recomputed_by([kept, weights, biases, eps] {
+        return layer_normed(kept().contiguous_copy(), weights, biases, eps, nullptr, nullptr);
+      });
 }
 
 Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
@@ -92,9 +96,11 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
   if (!recording({x, weight})) return rms_normed(in, weights, eps, nullptr);
   Tensor rstd = Tensor::empty({M});
   Tensor y = rms_normed(in, weights, eps, rstd.data<float>());
+  const Recomputation kept = kept_value(x, in);
   return record("rms_norm", {x, weight}, std::move(y),
-                [in, weights, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
+                [kept, weights, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
                   count_work(OpWork::moves(grad, 3));
+                  const Tensor in = kept().contiguous_copy();
                   const Tensor dy = grad.contiguous_copy();
                   Tensor dx = Tensor::empty(in.shape());
                   const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
@@ -107,7 +113,7 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
                   });
                   return std::vector<Tensor>{dx, dweight};
                 })
-      .recomputed_by([in, weights, eps] { return rms_normed(in, weights, eps, nullptr); });
+      .recomputed_by([kept, weights, eps] { return rms_normed(kept().contiguous_copy(), weights, eps, nullptr); });
 }
 
 // dx = (dy - y (y . dy)) / |x|
