@@ -29,7 +29,10 @@ void tile(const PanelProduct<Element>& p, int64_t first_row, int last, int64_t s
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) sum[r][v] = get(c + r * c_row, v);
+      for (int v = 0; v < vectors; ++v) {
+        sum[r][v] = get(c + r * c_row, v);
+        __builtin_prefetch(c + (rows + r) * c_row + v * lanes, 1);  // of the next tile
+      }
   } else {
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)

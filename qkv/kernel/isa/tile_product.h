@@ -27,7 +27,11 @@ void panel(const TileProduct& t, const float* factor, Ahead ahead) {
 #pragma GCC unroll 16
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 4
-    for (int n = 0; n < NV; ++n) sum[m][n] = vf{};
+    for (int n = 0; n < NV; ++n) {
+      if constexpr (update != Update::rescale && Unit::fetches_next)
+        __builtin_prefetch(t.c + m * t.c_row_stride + n * lanes, 1);  // for the stores at the end
+      sum[m][n] = vf{};
+    }
 
   const float* b = t.b;
   const RowPointers<MR, float> rows(t.a, t.a_row_stride);
