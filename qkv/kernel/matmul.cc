@@ -27,10 +27,10 @@ struct Panels {
 constexpr int64_t max_stride = 256;
 
 // Columns of b as panels of `memory`. In blocks of rows, several panels in turn: a row of a narrow panel is a fraction of
-// a cache line, and rows may be far apart.
+// a cache line, and rows may be far apart. Columns that lie in memory number by number are transposed whole.
 void pack_panels(Matrix b, int64_t first, int64_t end, float* memory) {
   const MatmulKernels& k = kernels().matmul;
-  constexpr int64_t block = 32;  // rows
+  const int64_t block = b.row_stride == 1 ? b.rows : 32;  // rows
   for (int64_t row = 0; row < b.rows; row += block)
     for (int64_t column = first; column < end; column += k.width)
       k.f32.pack(b.data + row * b.row_stride + column * b.column_stride, b.row_stride, b.column_stride,

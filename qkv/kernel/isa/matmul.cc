@@ -147,6 +147,8 @@ void pack_panel(const Element* b, int64_t row_stride, int64_t column_stride, int
       __builtin_memcpy(panel + k * panel_width, b + k * row_stride, panel_width * sizeof(Element));
     return;
   }
+  if constexpr (sizeof(Element) == sizeof(float))
+    if (row_stride == 1) return float_weight_rows().transpose(b, column_stride, columns, depth, panel);
   // Column by column, in blocks that stay in the first-level cache.
   constexpr int64_t block = 64;
   for (int64_t first = 0; first < depth; first += block) {
