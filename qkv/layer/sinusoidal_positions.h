@@ -23,8 +23,8 @@ class SinusoidalPositions {
   std::pair<Variable, int64_t> rows(int64_t first, int64_t count) const;
 
  private:
-  static constexpr std::array<int64_t, 3> sizes_ = {256, 1024, 4096};
-  using Tables = std::array<OnDemand<Variable>, sizes_.size()>;
+  static constexpr std::array<int64_t, 3> table_sizes = {256, 1024, 4096};
+  using Tables = std::array<OnDemand<Variable>, table_sizes.size()>;
 
   int64_t width_, max_positions_;
   SinusoidLayout layout_;

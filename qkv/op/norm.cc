@@ -66,10 +66,10 @@ Variable layer_norm(const Variable& x, const Variable& weight, const Variable& b
   return record("layer_norm", {x, weight, bias}, std::move(y),
                 [kept, weights, mean, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
                   count_work(OpWork::moves(grad, 3));
-                  const Tensor in = kept().contiguous_copy();
+                  const Tensor input = kept().contiguous_copy();
                   const Tensor dy = grad.contiguous_copy();
-                  Tensor dx = Tensor::empty(in.shape());
-                  const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
+                  Tensor dx = Tensor::empty(input.shape());
+                  const float *x0 = input.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
                   const float *mu0 = mean.data<float>(), *r0 = rstd.data<float>();
                   float* out = dx.data<float>();
                   // The sums of dweight are followed by those of dbias.
@@ -100,10 +100,10 @@ Variable rms_norm(const Variable& x, const Variable& weight, float eps) {
   return record("rms_norm", {x, weight}, std::move(y),
                 [kept, weights, rstd, M, C](const Tensor& grad, const std::vector<bool>&) {
                   count_work(OpWork::moves(grad, 3));
-                  const Tensor in = kept().contiguous_copy();
+                  const Tensor input = kept().contiguous_copy();
                   const Tensor dy = grad.contiguous_copy();
-                  Tensor dx = Tensor::empty(in.shape());
-                  const float *x0 = in.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
+                  Tensor dx = Tensor::empty(input.shape());
+                  const float *x0 = input.data<float>(), *g = dy.data<float>(), *scale = weights.data<float>();
                   const float* r0 = rstd.data<float>();
                   float* out = dx.data<float>();
                   const Tensor dweight = sum_over_rows(M, C, [&](int64_t begin, int64_t end, float* s) {
