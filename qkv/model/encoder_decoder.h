@@ -33,15 +33,9 @@ class EncoderDecoder : public Model {
   virtual CrossEntropy loss(const Variable& hidden, const Tensor& target_out,
                             const CrossEntropyOptions& options) const = 0;
   CrossEntropy loss(const Encoded& encoded, const Tensor& target_in, const Tensor& target_out,
-                    const CrossEntropyOptions& options, Pass& pass) const {
-    return loss(decode(target_in, encoded, pass), target_out, options);
-  }
+                    const CrossEntropyOptions& options, Pass& pass) const;
   CrossEntropy loss(const Tensor& source, std::vector<int32_t> lengths, const Tensor& target_in,
-                    const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const {
-    // The loss takes much memory: what it does not need, such as the output of the encoder, is freed before.
-    const Variable hidden = decode(target_in, encode(source, std::move(lengths), pass), pass);
-    return loss(hidden, target_out, options);
-  }
+                    const Tensor& target_out, const CrossEntropyOptions& options, Pass& pass) const;
 
   // Decoding: an empty target for each source. The model must outlive the result.
   virtual std::unique_ptr<Decoding> start(const Encoded& encoded) const = 0;
