@@ -42,8 +42,9 @@ std::vector<Branch> branches_of(const SearchTask& task, const std::vector<int64_
   std::vector<size_t> of_rows(sequences.size());
   std::iota(of_rows.begin(), of_rows.end(), size_t{0});
   Pass pass;
-  const TopTokens top = candidates.extend(*rows, part.first, pass, of_rows, options.n_best,
-                                          {.eos = options.eos, .suppress_tokens = options.suppress_tokens});
+  TopTokensScan scan;
+  const TopTokens& top = candidates.extend(*rows, part.first, pass, of_rows, options.n_best,
+                                           {.eos = options.eos, .suppress_tokens = options.suppress_tokens}, scan);
   for (size_t i = 0; i < sequences.size(); ++i)
     for (const TokenChoice& choice : top.row(static_cast<int64_t>(i))) branches.push_back({sequences[i], choice});
   return branches;

@@ -67,8 +67,7 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
       finish(from, log_probability, std::ssize(from.ids) + 1);
     rank += phrases_.empty() || phrases_.complete(progress);
   }
-  std::vector<Live> next;
-  choose_live(next);
+  choose_live();
   const auto finish_as_they_are = [&] {
     for (const Live& hypothesis : live_)
       if (may_finish(hypothesis.progress))
@@ -76,9 +75,9 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
     if (finished_.empty())
       finish(live_.front(), live_.front().log_probability, std::max<int64_t>(std::ssize(live_.front().ids), 1));
   };
-  if (next.empty() && finished_.empty()) finish_as_they_are();  // without eos
+  if (next_.empty() && finished_.empty()) finish_as_they_are();  // without eos
   ++length_;
-  live_ = std::move(next);
+  live_.swap(next_);
   const bool needs_eos = options_.eos_at_max_length && options_.eos >= 0;
   if (length_ == max_length_ && !needs_eos) {
     finish_as_they_are();
@@ -88,47 +87,52 @@ void Beam::advance(const TopTokens& top, int64_t first_row) {
 }
 
 // The best continuations without eos: first an equal share for every number of met tokens, then the best of the others.
-void Beam::choose_live(std::vector<Live>& next) const {
+void Beam::choose_live() {
   const auto width = static_cast<size_t>(width_);
   const auto groups = static_cast<size_t>(phrases_.tokens()) + 1;
-  std::vector<size_t> free(groups, width / groups);
-  free.back() += width % groups;
-  std::vector<bool> chosen(continuations_.size());
+  free_.assign(groups, width / groups);
+  free_.back() += width % groups;
+  chosen_.assign(continuations_.size(), false);
   size_t count = 0;
   for (const bool shared : {true, false})
     for (size_t i = 0; i < continuations_.size() && count < width; ++i) {
-      if (continuations_[i].id == options_.eos || chosen[i]) continue;
-      size_t& of_group = free[static_cast<size_t>(continuations_[i].progress.tokens)];
+      if (continuations_[i].id == options_.eos || chosen_[i]) continue;
+      size_t& of_group = free_[static_cast<size_t>(continuations_[i].progress.tokens)];
       if (shared && of_group == 0) continue;
       if (shared) --of_group;
-      chosen[i] = true;
+      chosen_[i] = true;
       ++count;
     }
+  next_.resize(count);
+  auto next = next_.begin();
   for (size_t i = 0; i < continuations_.size(); ++i) {
-    if (!chosen[i]) continue;
+    if (!chosen_[i]) continue;
     const auto& [log_probability, parent, id, progress] = continuations_[i];
     const Live& from = live_[static_cast<size_t>(parent)];
-    next.push_back({parent, from.ids, log_probability, progress, std::ssize(next), from.row});
-    next.back().ids.push_back(id);
+    next->parent = parent;
+    next->ids.assign(from.ids.begin(), from.ids.end());
+    next->ids.push_back(id);
+    next->log_probability = log_probability;
+    next->progress = progress;
+    next->row = next - next_.begin();
+    next->row_before = from.row;
+    ++next;
   }
 }
 
 void Beam::keep_rows(int64_t rows) {
-  std::vector<bool> taken(static_cast<size_t>(rows));
-  std::vector<Live*> others;
+  taken_.assign(static_cast<size_t>(rows), false);
   for (Live& hypothesis : live_) {
     const int64_t row = hypothesis.row_before;
-    if (row < rows && !taken[static_cast<size_t>(row)]) {
-      taken[static_cast<size_t>(row)] = true;
-      hypothesis.row = row;
-    } else {
-      others.push_back(&hypothesis);
-    }
+    const bool keeps = row < rows && !taken_[static_cast<size_t>(row)];
+    if (keeps) taken_[static_cast<size_t>(row)] = true;
+    hypothesis.row = keeps ? row : -1;
   }
   size_t row = 0;
-  for (Live* hypothesis : others) {
-    while (taken[row]) ++row;
-    hypothesis->row = static_cast<int64_t>(row++);
+  for (Live& hypothesis : live_) {
+    if (hypothesis.row >= 0) continue;
+    while (taken_[row]) ++row;
+    hypothesis.row = static_cast<int64_t>(row++);
   }
 }
 

@@ -27,9 +27,9 @@ namespace qkv {
 class Beam {
  public:
   struct Live {
-    int64_t parent;  // index in live() of the previous step
-    std::vector<int32_t> ids;
-    double log_probability;
+    int64_t parent = 0;  // index in live() of the previous step
+    std::vector<int32_t> ids = {};
+    double log_probability = 0;
     PhraseProgress progress = {};
     int64_t row = 0, row_before = 0;  // of its decoding among those of the beam; and of its parent
   };
@@ -59,7 +59,7 @@ class Beam {
   };
   void collect(const TopTokens& top, int64_t first_row);
   void sort_continuations();
-  void choose_live(std::vector<Live>& next) const;
+  void choose_live();
   bool may_finish(const PhraseProgress& progress) const;
   void finish(const Live& hypothesis, double log_probability, int64_t tokens);
   bool cannot_improve() const;
@@ -73,6 +73,11 @@ class Beam {
   std::vector<Live> live_;
   std::vector<Continuation> continuations_;
   std::vector<Hypothesis> finished_;
+  // Of a step, kept so that the next one allocates nothing.
+  std::vector<Live> next_;    // will be live
+  std::vector<size_t> free_;  // places among them for every number of met tokens
+  std::vector<bool> chosen_;  // continuations
+  std::vector<bool> taken_;   // rows
 };
 
 }  // namespace qkv

@@ -42,8 +42,8 @@ void CandidateTokens::restrict_logits(Decoding& rows) const {
 namespace {
 
 // The best tokens where no softmax is asked for: those of a few logits, which include the largest.
-TopTokens best_of_largest(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass, int64_t count,
-                          TopTokensOptions options) {
+const TopTokens& best_of_largest(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
+                                 int64_t count, const TopTokensOptions& options, TopTokensScan& scan) {
   const auto R = static_cast<size_t>(std::ssize(tokens));
   std::vector<std::vector<int32_t>> also(R);  // logits that are wanted whether they are large or not
   std::vector<int64_t> counts(R);
@@ -58,33 +58,33 @@ TopTokens best_of_largest(Decoding& rows, std::span<const std::vector<int32_t>> 
     all[r] = r;
   }
   const OutputProjection::LargestLogits largest = rows.extend_to_largest(tokens, pass, counts, also);
-  if (largest.ids.empty()) return top_tokens(largest.logits, count, options);
+  if (largest.ids.empty()) return scan.of(largest.logits, count, options);
   const CandidateTokens found(largest.ids);
-  return found.best(largest.logits, all, count, std::move(options));
+  return found.best(largest.logits, all, count, options, scan);
 }
 
 }  // namespace
 
-TopTokens CandidateTokens::extend(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
-                                  std::span<const size_t> sequences, int64_t count,
-                                  TopTokensOptions options) const {
+const TopTokens& CandidateTokens::extend(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
+                                         std::span<const size_t> sequences, int64_t count,
+                                         const TopTokensOptions& options, TopTokensScan& scan) const {
   constexpr int64_t few_logits = 65536;  // stay in the second-level cache
   const int64_t R = std::ssize(tokens), V = rows.vocabulary();
   if (lists_.empty() && !options.normalized && rows.searches_largest(R))
-    return best_of_largest(rows, tokens, pass, count, std::move(options));
-  if (lists_.empty() && R * V <= few_logits) return top_tokens(rows.extend(tokens, pass), count, options);
+    return best_of_largest(rows, tokens, pass, count, options, scan);
+  if (lists_.empty() && R * V <= few_logits) return scan.of(rows.extend(tokens, pass), count, options);
   if (lists_.empty()) {
-    TopTokensScan scan(R, V, count, options, threads());
+    scan.start(R, V, count, options, threads());
     rows.extend(tokens, pass, threads(), [&](const kernel::ProductBlock& block) { scan.read(block); });
     return scan.finish();
   }
-  return best(rows.extend(tokens, pass), sequences, count, std::move(options));
+  return best(rows.extend(tokens, pass), sequences, count, options, scan);
 }
 
-TopTokens CandidateTokens::best(const Tensor& logits, std::span<const size_t> sequences, int64_t count,
-                                TopTokensOptions options) const {
+const TopTokens& CandidateTokens::best(const Tensor& logits, std::span<const size_t> sequences, int64_t count,
+                                       TopTokensOptions options, TopTokensScan& scan) const {
   for (const size_t sequence : sequences) options.ids_of_rows.emplace_back(lists_[sequence].ids);
-  return top_tokens(own_logits(logits, sequences), count, options);
+  return scan.of(own_logits(logits, sequences), count, options);
 }
 
 // (R,U) -> (R,W), where W is the largest number of tokens of a sequence: a shorter row ends in -infinity.

@@ -2,7 +2,7 @@
 //
 //     const CandidateTokens candidates({{2, 5, 9}, {2, 7}}, {0, 1});    // of each sequence, sorted; and those in the batch
 //     candidates.restrict_logits(*rows);                               // to {2, 5, 7, 9}, the U tokens of the batch
-//     TopTokens top = candidates.extend(*rows, tokens, pass, row_sequences, 4, options);      // row_sequences (R)
+//     const TopTokens& top = candidates.extend(*rows, tokens, pass, row_sequences, 4, options, scan);  // row_sequences (R)
 //
 // The output product is of the tokens of the batch. Then the logits of the own tokens of a row are put side by side, so that
 // what is computed from them does not depend on the other sequences. Without lists, every token is a candidate of every
@@ -26,12 +26,13 @@ class CandidateTokens {
   explicit CandidateTokens(std::span<const std::vector<int32_t>> lists);  // a list for each sequence
 
   void restrict_logits(Decoding& rows) const;
-  // Adds tokens to the rows: the best next ones of each. sequences: of the batch, for each row.
-  TopTokens extend(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
-                   std::span<const size_t> sequences, int64_t count, TopTokensOptions options) const;
+  // Adds tokens to the rows: the best next ones of each, which the scan holds. sequences: of the batch, for each row.
+  const TopTokens& extend(Decoding& rows, std::span<const std::vector<int32_t>> tokens, Pass& pass,
+                          std::span<const size_t> sequences, int64_t count, const TopTokensOptions& options,
+                          TopTokensScan& scan) const;
   // The best of logits (R,U), of the tokens of the batch.
-  TopTokens best(const Tensor& logits, std::span<const size_t> sequences, int64_t count,
-                 TopTokensOptions options) const;
+  const TopTokens& best(const Tensor& logits, std::span<const size_t> sequences, int64_t count,
+                        TopTokensOptions options, TopTokensScan& scan) const;
 
  private:
   struct List {

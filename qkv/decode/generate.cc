@@ -163,7 +163,7 @@ std::vector<bool> Generation::take_likeliest(const OnToken& on_token) {
       suppressed.insert(suppressed.end(), options_.eos.begin(), options_.eos.end());
   }
   Pass pass;
-  const TopTokens top = CandidateTokens().extend(rows_, tokens_, pass, {}, 1, std::move(how));
+  const TopTokens& top = CandidateTokens().extend(rows_, tokens_, pass, {}, 1, how, scan_);
   std::vector<bool> continues(live_.size());
   for (size_t i = 0; i < live_.size(); ++i) {
     const std::span<const TokenChoice> best = top.row(static_cast<int64_t>(i));

@@ -31,6 +31,7 @@
 
 #include "qkv/decode/sampling.h"
 #include "qkv/decode/speculation.h"
+#include "qkv/decode/top_tokens.h"
 #include "qkv/model/decoding.h"
 
 namespace qkv {
@@ -97,6 +98,7 @@ class Generation {
   int64_t vocabulary_ = 0;                    // V, after the first step
   std::vector<std::vector<int32_t>> tokens_;  // the next ones of every live row; the proposed ones last
   std::vector<Generated> found_;
+  TopTokensScan scan_;
 };
 
 std::vector<Generated> generate(Decoding& rows, std::span<const std::vector<int32_t>> prompts,

@@ -14,6 +14,7 @@
 #include "qkv/decode/option_table.h"
 #include "qkv/decode/sampling.h"
 #include "qkv/decode/top_tokens.h"
+#include "qkv/model/row_groups.h"
 
 namespace qkv {
 namespace {
@@ -31,6 +32,7 @@ class Batch {
  public:
   Batch(const SearchTask& task, const SearchOptions& options, std::span<const int64_t> sequences)
       : options_(options),
+        top_options_{.eos = options.eos, .suppress_tokens = options.suppress_tokens},
         rows_of_model_(task.start(sequences)),
         candidates_(task.candidates, sequences),
         active_(sequences.size()) {
@@ -57,7 +59,8 @@ class Batch {
   void step() {
     Pass pass;
     const bool is_forced = is_first_step_ && options_.forced_first_token;
-    const TopTokens top = is_forced ? forced_tokens(pass) : best_tokens(pass);
+    if (is_forced) forced_ = forced_tokens(pass);
+    const TopTokens& top = is_forced ? forced_ : best_tokens(pass);
     is_first_step_ = false;
     int64_t rows = 0;  // the largest number of live hypotheses of a sentence
     for (size_t i = 0; i < active_.size(); ++i) {
@@ -84,16 +87,14 @@ class Batch {
     return forced_token(std::ssize(tokens_), *options_.forced_first_token);
   }
 
-  TopTokens best_tokens(Pass& pass) {
+  const TopTokens& best_tokens(Pass& pass) {
     const auto rows = std::ssize(tokens_);
-    std::vector<size_t> sequences;  // of the rows
-    for (const size_t i : active_) sequences.insert(sequences.end(), static_cast<size_t>(rows_), i);
-    return candidates_.extend(*rows_of_model_, tokens_, pass, sequences, width(),
-                              {.eos = options_.eos,
-                               .suppress_tokens = options_.suppress_tokens,
-                               .suppress_in_rows = repeated_ngrams(rows),
-                               .extra_in_rows = wanted_tokens(rows),
-                               .normalized = !ranks_logits()});
+    sequences_.clear();
+    for (const size_t i : active_) sequences_.insert(sequences_.end(), static_cast<size_t>(rows_), i);
+    top_options_.suppress_in_rows = repeated_ngrams(rows);
+    top_options_.extra_in_rows = wanted_tokens(rows);
+    top_options_.normalized = !ranks_logits();
+    return candidates_.extend(*rows_of_model_, tokens_, pass, sequences_, width(), top_options_, scan_);
   }
 
   // Whether the order of the logits of a row is all that the search depends on.
@@ -132,19 +133,17 @@ class Batch {
     return repeated;
   }
 
-  // Indices in active_ of the unfinished sentences, as many as fit with `rows` hypotheses each.
-  std::vector<int64_t> remaining(int64_t rows) {
-    std::vector<int64_t> indices;
+  // remaining_: the indices in active_ of the unfinished sentences, as many as fit with `rows` hypotheses each.
+  void find_remaining(int64_t rows) {
+    remaining_.clear();
     for (size_t i = 0; i < active_.size(); ++i)
-      if (!beams_[active_[i]].done()) indices.push_back(static_cast<int64_t>(i));
-    size_t keep = indices.size();
+      if (!beams_[active_[i]].done()) remaining_.push_back(i);
+    size_t keep = remaining_.size();
     const int64_t fitting = options_.max_tokens / std::max<int64_t>(rows, 1) / (longest() + 1);
     while (options_.max_tokens > 0 && keep > 1 && static_cast<int64_t>(keep) > fitting) keep = (keep + 1) / 2;
-    if (keep < indices.size()) deferred_.emplace_back();
-    for (size_t i = keep; i < indices.size(); ++i)
-      deferred_.back().push_back(active_[static_cast<size_t>(indices[i])]);
-    indices.resize(keep);
-    return indices;
+    if (keep < remaining_.size()) deferred_.emplace_back();
+    for (size_t i = keep; i < remaining_.size(); ++i) deferred_.back().push_back(active_[remaining_[i]]);
+    remaining_.resize(keep);
   }
 
   int64_t longest() const {
@@ -156,37 +155,33 @@ class Batch {
 
   // Makes `rows` rows for each active sequence; where there are fewer hypotheses the others continue with any token.
   void prepare_step(int64_t rows) {
-    const std::vector<int64_t> indices = remaining(rows);
-    std::vector<size_t> active;
-    std::vector<int64_t> parents;
-    tokens_.clear();
-    for (const int64_t i : indices) {
-      active.push_back(active_[static_cast<size_t>(i)]);
-      Beam& beam = beams_[active.back()];
+    find_remaining(rows);
+    tokens_.resize(remaining_.size() * static_cast<size_t>(rows));
+    parents_.resize(tokens_.size());
+    for (size_t n = 0; n < remaining_.size(); ++n) {
+      const auto i = static_cast<int64_t>(remaining_[n]);
+      Beam& beam = beams_[active_[remaining_[n]]];
       beam.keep_rows(rows);
-      const auto first = std::ssize(parents);
+      const size_t first = n * static_cast<size_t>(rows);
       for (int64_t row = 0; row < rows; ++row) {
-        parents.push_back(i * rows_ + std::min(row, rows_ - 1));
-        tokens_.push_back({beam.live().front().ids.back()});
+        parents_[first + static_cast<size_t>(row)] = i * rows_ + std::min(row, rows_ - 1);
+        tokens_[first + static_cast<size_t>(row)].assign(1, beam.live().front().ids.back());
       }
       for (const Beam::Live& hypothesis : beam.live()) {
-        const auto row = static_cast<size_t>(first + hypothesis.row);
-        parents[row] = i * rows_ + hypothesis.row_before;
-        tokens_[row] = {hypothesis.ids.back()};
+        const size_t row = first + static_cast<size_t>(hypothesis.row);
+        parents_[row] = i * rows_ + hypothesis.row_before;
+        tokens_[row].front() = hypothesis.ids.back();
       }
     }
-    if (!active.empty() && !is_identity(parents)) rows_of_model_->reorder(parents);
+    if (!remaining_.empty() && !are_all_rows(parents_, rows_of_model_->rows())) rows_of_model_->reorder(parents_);
     rows_ = rows;
-    active_ = std::move(active);
-  }
-
-  bool is_identity(const std::vector<int64_t>& parents) const {
-    bool same = static_cast<int64_t>(parents.size()) == rows_of_model_->rows();
-    for (size_t r = 0; r < parents.size() && same; ++r) same = parents[r] == static_cast<int64_t>(r);
-    return same;
+    for (size_t n = 0; n < remaining_.size(); ++n)
+      active_[n] = active_[remaining_[n]];  // increasing, so none is lost
+    active_.resize(remaining_.size());
   }
 
   const SearchOptions& options_;
+  TopTokensOptions top_options_;
   std::unique_ptr<Decoding> rows_of_model_;
   CandidateTokens candidates_;
   bool is_first_step_ = true, has_phrases_ = false;
@@ -196,6 +191,12 @@ class Batch {
   std::vector<std::vector<int32_t>> tokens_;  // the newest of every row
   std::vector<std::vector<size_t>> deferred_;
   std::vector<std::vector<int32_t>> first_;  // of every sequence, with no_repeat_ngram
+  // Of a step, kept so that the next one allocates nothing.
+  TopTokens forced_;
+  TopTokensScan scan_;
+  std::vector<size_t> sequences_;  // of the rows
+  std::vector<size_t> remaining_;
+  std::vector<int64_t> parents_;  // of the new rows
 };
 
 void align(const EncoderDecoder& model, const Encoded& encoded, std::vector<std::vector<Hypothesis>>& found,

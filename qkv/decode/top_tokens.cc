@@ -60,13 +60,13 @@ bool has(const std::vector<int32_t>& ids, int32_t id) { return std::find(ids.beg
 
 }  // namespace
 
-TopTokensScan::TopTokensScan(int64_t R, int64_t V, int64_t count, const TopTokensOptions& options, int parts)
-    : options_(options),
-      R_(R),
-      V_(V),
-      count_(std::min(count, V)),
-      parts_(parts),
-      blocks_(ceil_div(V, kernel::block_columns)) {
+void TopTokensScan::start(int64_t R, int64_t V, int64_t count, const TopTokensOptions& options, int parts) {
+  options_ = &options;
+  R_ = R;
+  V_ = V;
+  count_ = std::min(count, V);
+  parts_ = parts;
+  blocks_ = ceil_div(V, kernel::block_columns);
   const bool is_whole = options.ids_of_rows.empty();
   require(count >= 1 && options.eos >= -1 && (!is_whole || options.eos < V), "top_tokens",
           "count must be at least 1 and eos an id of the vocabulary of {}, or -1, got {} and {}", V, count,
@@ -78,7 +78,7 @@ TopTokensScan::TopTokensScan(int64_t R, int64_t V, int64_t count, const TopToken
     require(!ids.empty() && std::ssize(ids) <= V, "top_tokens", "a row of {} logits must have 1 to {} ids, got {}",
             V, V, ids.size());
   choices_.resize(static_cast<size_t>(R * parts_ * count_));
-  lengths_.resize(static_cast<size_t>(R * parts_));
+  lengths_.assign(static_cast<size_t>(R * parts_), 0);
   if (options.normalized) sums_.assign(static_cast<size_t>(R * blocks_), {minus_infinity, 0.0f});
   eos_.assign(static_cast<size_t>(R), minus_infinity);
   extra_.resize(options.extra_in_rows.size());
@@ -87,22 +87,22 @@ TopTokensScan::TopTokensScan(int64_t R, int64_t V, int64_t count, const TopToken
       require(column_of(id, ids_of(r), V) >= 0, "top_tokens",
               "an extra token must be one of the {} of row {}, got {}", is_whole ? V : std::ssize(ids_of(r)), r,
               id);
-    extra_[static_cast<size_t>(r)].resize(extra_of(r).size());
+    extra_[static_cast<size_t>(r)].assign(extra_of(r).size(), minus_infinity);
   }
 }
 
 std::span<const int32_t> TopTokensScan::ids_of(int64_t r) const {
-  return options_.ids_of_rows.empty() ? std::span<const int32_t>() : options_.ids_of_rows[static_cast<size_t>(r)];
+  return options_->ids_of_rows.empty() ? std::span<const int32_t>() : options_->ids_of_rows[static_cast<size_t>(r)];
 }
 
 std::span<const int32_t> TopTokensScan::extra_of(int64_t r) const {
-  return options_.extra_in_rows.empty() ? std::span<const int32_t>()
-                                        : options_.extra_in_rows[static_cast<size_t>(r)];
+  return options_->extra_in_rows.empty() ? std::span<const int32_t>()
+                                         : options_->extra_in_rows[static_cast<size_t>(r)];
 }
 
 bool TopTokensScan::is_candidate(int32_t id, int64_t r) const {
-  return id != options_.eos && !has(options_.suppress_tokens, id) &&
-         (options_.suppress_in_rows.empty() || !has(options_.suppress_in_rows[static_cast<size_t>(r)], id));
+  return id != options_->eos && !has(options_->suppress_tokens, id) &&
+         (options_->suppress_in_rows.empty() || !has(options_->suppress_in_rows[static_cast<size_t>(r)], id));
 }
 
 void TopTokensScan::read(const kernel::ProductBlock& block) {
@@ -128,9 +128,9 @@ void TopTokensScan::read_row(int64_t r, int part, int64_t first, int64_t columns
     const int64_t column = column_of(id, ids, V_) - first;
     if (column >= 0 && column < columns) logit = x[column];
   };
-  if (options_.eos >= 0) logit_of(options_.eos, eos_[static_cast<size_t>(r)]);
+  if (options_->eos >= 0) logit_of(options_->eos, eos_[static_cast<size_t>(r)]);
   for (size_t i = 0; i < extra_of(r).size(); ++i) logit_of(extra_of(r)[i], extra_[static_cast<size_t>(r)][i]);
-  if (options_.normalized)
+  if (options_->normalized)
     sums_[static_cast<size_t>(r * blocks_ + first / kernel::block_columns)] =
         kernel::kernels().rows.exponential_sum(x, columns);
 }
@@ -145,62 +145,66 @@ double TopTokensScan::log_sum(int64_t r) const {
   return largest + std::log(sum);
 }
 
-TopTokens TopTokensScan::finish() {
-  TopTokens top;
-  top.count_ = count_;
-  top.choices_.resize(static_cast<size_t>(R_ * count_));
-  top.lengths_.resize(static_cast<size_t>(R_));
-  top.eos_.resize(static_cast<size_t>(R_));
-  top.extra_.resize(extra_.size());
-  for (int64_t r = 0; r < R_; ++r) finish_row(r, top);
-  return top;
+const TopTokens& TopTokensScan::finish() {
+  top_.count_ = count_;
+  top_.choices_.resize(static_cast<size_t>(R_ * count_));
+  top_.lengths_.resize(static_cast<size_t>(R_));
+  top_.eos_.resize(static_cast<size_t>(R_));
+  top_.extra_.resize(extra_.size());
+  for (std::vector<TokenChoice>& of_row : top_.extra_) of_row.clear();
+  for (int64_t r = 0; r < R_; ++r) finish_row(r);
+  return top_;
 }
 
-void TopTokensScan::finish_row(int64_t r, TopTokens& top) const {
+void TopTokensScan::finish_row(int64_t r) {
   const auto row = static_cast<size_t>(r);
-  TokenChoice* const choices = top.choices_.data() + r * count_;
+  TokenChoice* const choices = top_.choices_.data() + r * count_;
   Best best(choices, count_);
   for (int64_t part = 0; part < parts_; ++part)
     for (int64_t i = 0; i < lengths_[at(r, part)]; ++i) {
       const TokenChoice& choice = choices_[at(r, part) * static_cast<size_t>(count_) + static_cast<size_t>(i)];
       best.offer(choice.id, choice.log_probability);
     }
-  top.lengths_[row] = best.length();
+  top_.lengths_[row] = best.length();
   // log p of the most likely token; the others differ from it as their logits do. (Differences to an unlikely
   // token would be large, with large rounding errors.)
   const float eos = eos_[row];
   float of_best = best.length() > 0 ? std::max(choices[0].log_probability, eos) : eos;
   for (size_t i = 0; of_best == minus_infinity && i < extra_of(r).size(); ++i)
     of_best = std::max(of_best, extra_[row][i]);
-  const float log_p = options_.normalized ? static_cast<float>(of_best - log_sum(r)) : 0.0f;
+  const float log_p = options_->normalized ? static_cast<float>(of_best - log_sum(r)) : 0.0f;
   check(log_p, r);
   // A smaller logit stays less likely after rounding: a search finds the same with a softmax and without.
   const auto relative = [&](float logit) {
     const float log_of_it = log_p + (logit - of_best);
     return logit < of_best && log_of_it == log_p ? std::nextafter(log_p, minus_infinity) : log_of_it;
   };
-  top.eos_[row] = eos == minus_infinity ? minus_infinity : relative(eos);
+  top_.eos_[row] = eos == minus_infinity ? minus_infinity : relative(eos);
   for (int64_t i = 0; i < best.length(); ++i) choices[i].log_probability = relative(choices[i].log_probability);
   for (size_t i = 0; i < extra_of(r).size(); ++i) {
     const int32_t id = extra_of(r)[i];
     const float logit = extra_[row][i];
     const bool is_chosen =
         std::any_of(choices, choices + best.length(), [&](const TokenChoice& choice) { return choice.id == id; });
-    if (!is_chosen && std::isfinite(logit)) top.extra_[row].push_back({id, relative(logit)});
+    if (!is_chosen && std::isfinite(logit)) top_.extra_[row].push_back({id, relative(logit)});
   }
 }
 
-TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options) {
+const TopTokens& TopTokensScan::of(const Tensor& logits, int64_t count, const TopTokensOptions& options) {
   require(logits.rank() == 2 && logits.dtype() == DType::f32 && logits.contiguous() && logits.dim(1) >= 1,
           "top_tokens", "logits must be contiguous f32 (R,V), got {} {}", name_of(logits.dtype()), logits.shape());
   const int64_t R = logits.dim(0), V = logits.dim(1);
-  TopTokensScan scan(R, V, count, options);
+  start(R, V, count, options);
   const float* const data = logits.data<float>();
   parallel_for(R, [&](int64_t r) {
     for (int64_t first = 0; first < V; first += kernel::block_columns)
-      scan.read_row(r, 0, first, std::min(kernel::block_columns, V - first), data + r * V + first);
+      read_row(r, 0, first, std::min(kernel::block_columns, V - first), data + r * V + first);
   });
-  return scan.finish();
+  return finish();
+}
+
+TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options) {
+  return TopTokensScan().of(logits, count, options);
 }
 
 TopTokens forced_token(int64_t rows, int32_t id) {

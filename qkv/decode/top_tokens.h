@@ -13,9 +13,10 @@
 //
 // The same of logits that come in blocks of columns and are not stored together:
 //
-//     TopTokensScan scan(R, V, 4, options, parts);
+//     TopTokensScan scan;                              // kept, it allocates nothing for rows of the same number again
+//     scan.start(R, V, 4, options, parts);
 //     output.logits_in_blocks(hidden, parts, [&](const kernel::ProductBlock& block) { scan.read(block); });
-//     TopTokens top = scan.finish();
+//     const TopTokens& top = scan.finish();
 #pragma once
 
 #include <cstdint>
@@ -71,29 +72,31 @@ TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions
 
 class TopTokensScan {
  public:
-  // The options must outlive this.
-  TopTokensScan(int64_t R, int64_t V, int64_t count, const TopTokensOptions& options, int parts = 1);
+  // The options must not change until finish().
+  void start(int64_t R, int64_t V, int64_t count, const TopTokensOptions& options, int parts = 1);
   // Blocks of one part come in order; those of different rows or parts may come at the same time.
   void read(const kernel::ProductBlock& block);
-  TopTokens finish();
+  const TopTokens& finish();  // valid until the next start
+  // All of that, for stored logits.
+  const TopTokens& of(const Tensor& logits, int64_t count, const TopTokensOptions& options);
 
  private:
-  friend TopTokens top_tokens(const Tensor& logits, int64_t count, const TopTokensOptions& options);
   void read_row(int64_t r, int part, int64_t first, int64_t columns, const float* x);
   double log_sum(int64_t r) const;  // of exp(logit)
-  void finish_row(int64_t r, TopTokens& top) const;
+  void finish_row(int64_t r);
   bool is_candidate(int32_t id, int64_t r) const;
   std::span<const int32_t> ids_of(int64_t r) const;
   std::span<const int32_t> extra_of(int64_t r) const;
   size_t at(int64_t r, int64_t part) const { return static_cast<size_t>(r * parts_ + part); }
 
-  const TopTokensOptions& options_;
-  int64_t R_, V_, count_, parts_, blocks_;
+  const TopTokensOptions* options_ = nullptr;
+  int64_t R_ = 0, V_ = 0, count_ = 0, parts_ = 0, blocks_ = 0;
   std::vector<TokenChoice> choices_;          // (R, parts, count): the logits, not yet log-probabilities
   std::vector<int64_t> lengths_;              // (R, parts)
   std::vector<kernel::ExponentialSum> sums_;  // (R, blocks)
   std::vector<float> eos_;                    // (R): logits
   std::vector<std::vector<float>> extra_;     // (R): logits
+  TopTokens top_;
 };
 // One token for each row, of log-probability 0, and no eos.
 TopTokens forced_token(int64_t rows, int32_t id);

@@ -116,7 +116,8 @@ TEST(TopTokens, OfBlocksInTwoPartsAreThoseOfTheWhole) {
       .eos = 1500, .suppress_tokens = {600}, .extra_in_rows = {{5, 1030}, {}, {1999}}};
   for (const int64_t count : {1, 5}) {
     const TopTokens whole = top_tokens(x, count, options);
-    TopTokensScan scan(R, V, count, options, 2);
+    TopTokensScan scan;
+    scan.start(R, V, count, options, 2);
     for (const int64_t first : {1024, 1536, 0, 512})  // the second part before the first one
       scan.read({.part = first >= 1024,
                  .first_row = 0,

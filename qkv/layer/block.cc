@@ -64,20 +64,10 @@ Variable Block::forward(const Variable& x, const MaskPtr& mask, const Memory& me
       [&](const Variable& z) { return cross_attention->attend(z, memory.keys_values, memory.mask, pass); });
 }
 
-Variable Block::extend(const Variable& x, std::span<const Segment> segments, Pass& pass) const {
-  std::vector<MultiHeadAttention::SelfSegment> self;
-  std::vector<MultiHeadAttention::CrossSegment> cross;
-  for (const Segment& s : segments) {
-    self.push_back({.rows = s.rows, .length = s.length, .cache = s.cache});
-    require(!cross_attention || s.memory, "Block::extend", "this block has cross-attention: it needs a memory");
-    require(cross_attention || !s.memory, "Block::extend", "this block has no cross-attention for a memory");
-    if (s.memory)
-      cross.push_back({.rows = s.rows,
-                       .length = s.length,
-                       .memory = &s.memory->keys_values,
-                       .mask = s.memory->mask,
-                       .position = s.cache->length()});
-  }
+Variable Block::extend(const Variable& x, std::span<const SelfSegment> self, std::span<const CrossSegment> cross,
+                       Pass& pass) const {
+  require(!cross_attention || !cross.empty(), "Block::extend", "this block has cross-attention: it needs a memory");
+  require(cross_attention || cross.empty(), "Block::extend", "this block has no cross-attention for a memory");
   return apply(
       x, pass, [&](const Variable& z) { return self_attention.extend(z, self, pass); },
       [&](const Variable& z) { return cross_attention->extend(z, cross, pass); });

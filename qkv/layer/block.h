@@ -58,13 +58,11 @@ class Block final : public Module {
 
   // Decoding: x (N,C) holds the new positions of several segments, one segment after the other, as in
   // MultiHeadAttention::extend(). Rows that share a row of the memory (B,G,S,D), the hypotheses of a sentence, are
-  // adjacent; the memory is not repeated.
-  struct Segment {
-    int64_t rows = 0, length = 1;
-    AttentionCache* cache = nullptr;
-    const Memory* memory = nullptr;  // of a block with cross-attention
-  };
-  Variable extend(const Variable& x, std::span<const Segment> segments, Pass& pass) const;
+  // adjacent; the memory is not repeated. A block without cross-attention has no segments of it.
+  using SelfSegment = MultiHeadAttention::SelfSegment;
+  using CrossSegment = MultiHeadAttention::CrossSegment;
+  Variable extend(const Variable& x, std::span<const SelfSegment> self, std::span<const CrossSegment> cross,
+                  Pass& pass) const;
 
   // encoded (B,S,C), lengths (B) of its rows; later positions are not visible.
   Memory memory(const Variable& encoded, const std::vector<int32_t>& lengths) const;

@@ -87,11 +87,14 @@ TEST_P(BlocksOf, StepsOfADecoderEqualTheWhole) {
   Pass pass;
   const Block::Memory memory = layer.memory(encoded, lengths);
   AttentionCache cache;
-  const Block::Segment segment = {.rows = 6, .cache = &cache, .memory = &memory};
+  const Block::SelfSegment self = {.rows = 6, .cache = &cache};
   Tensor steps = Tensor::empty({6, 9, 12});
   for (int64_t t = 0; t < 9; ++t) {
     const Tensor one = x.slice(1, t, t + 1).contiguous_copy().reshape({6, 12});
-    steps.slice(1, t, t + 1).copy_from(layer.extend(one, std::span(&segment, 1), pass).value().reshape({6, 1, 12}));
+    const Block::CrossSegment cross = {
+        .rows = 6, .memory = &memory.keys_values, .mask = memory.mask, .position = t};
+    const Variable y = layer.extend(one, std::span(&self, 1), std::span(&cross, 1), pass);
+    steps.slice(1, t, t + 1).copy_from(y.value().reshape({6, 1, 12}));
   }
   for (int64_t row = 0; row < 6; ++row) {
     const int64_t sentence = row / 3;
@@ -114,9 +117,10 @@ TEST_P(BlocksOf, StepsWithoutCrossAttentionEqualTheWhole) {
   AttentionCache cache;
   Tensor steps = Tensor::empty({3, 6, 12});
   for (int64_t t = 0; t < 6; t += 2) {
-    const Block::Segment segment = {.rows = 3, .length = 2, .cache = &cache};
+    const Block::SelfSegment self = {.rows = 3, .length = 2, .cache = &cache};
     const Tensor two = x.slice(1, t, t + 2).contiguous_copy().reshape({6, 12});
-    steps.slice(1, t, t + 2).copy_from(layer.extend(two, std::span(&segment, 1), pass).value().reshape({3, 2, 12}));
+    steps.slice(1, t, t + 2)
+        .copy_from(layer.extend(two, std::span(&self, 1), {}, pass).value().reshape({3, 2, 12}));
   }
   EXPECT_LT(largest_difference(steps, layer.forward(x, causal(), pass).value()), 2e-6);
 }
@@ -260,8 +264,10 @@ TEST(Blocks, ErrorsSayWhatIsWrong) {
   AttentionCache cache;
   const Block::Memory memory = layer.memory(random_tensor({2, 3, 4}, 15), {3, 3});
   const auto extend = [&](const Block& block, int64_t rows, const Block::Memory* of) {
-    const Block::Segment segment = {.rows = rows, .cache = &cache, .memory = of};
-    block.extend(random_tensor({4, 4}, 1), std::span(&segment, 1), pass);
+    const Block::SelfSegment self = {.rows = rows, .cache = &cache};
+    std::vector<Block::CrossSegment> cross;
+    if (of) cross.push_back({.rows = rows, .memory = &of->keys_values, .mask = of->mask});
+    block.extend(random_tensor({4, 4}, 1), std::span(&self, 1), cross, pass);
   };
   EXPECT_THROW(extend(layer, 2, &memory), Error) << "x of 4 rows";
   EXPECT_THROW(extend(layer, 4, nullptr), Error) << "no memory";

@@ -59,6 +59,7 @@ class RowGroups {
   void split_by_length(std::span<const int64_t> lengths);
 
  private:
+  bool have_lengths(std::span<const int64_t> lengths) const;  // each group one
   struct Place {
     size_t group;
     int64_t row;  // in the group
@@ -73,47 +74,63 @@ class RowGroups {
   int64_t memory_of(const Place& place) const { return place.row / groups_[place.group].rows_per_memory(); }
 
   std::vector<Group> groups_;
+  // Of reorder(), kept so that the next one allocates nothing.
+  std::vector<Group> next_;
+  std::vector<Place> places_;
+  std::vector<int64_t> uses_, from_;
 };
 
 template <class Group>
 void RowGroups<Group>::reorder(std::span<const int64_t> source) {
-  std::vector<Place> places;
-  std::vector<int64_t> uses(groups_.size());
+  places_.clear();
+  uses_.assign(groups_.size(), 0);
   for (const int64_t row : source) {
-    places.push_back(place_of(row));
-    ++uses[places.back().group];
+    places_.push_back(place_of(row));
+    ++uses_[places_.back().group];
   }
   // Runs of rows that share a row of the memory; runs of equal length of the same group become a group.
-  std::vector<Group> groups;
-  std::vector<int64_t> from;
+  next_.clear();
+  from_.clear();
   size_t begin = 0, run = 0;  // of the new group; the number of rows of each of its runs
   const auto add = [&] {
-    if (from.empty()) return;
-    const size_t group = places[begin].group;
-    const bool replaces = uses[group] == std::ssize(from);
-    groups.push_back(Group::select(replaces ? std::move(groups_[group]) : groups_[group], from, replaces));
-    from.clear();
+    if (from_.empty()) return;
+    const size_t group = places_[begin].group;
+    const bool replaces = uses_[group] == std::ssize(from_);
+    next_.push_back(Group::select(replaces ? std::move(groups_[group]) : groups_[group], from_, replaces));
+    from_.clear();
   };
-  for (size_t i = 0; i < places.size();) {
+  for (size_t i = 0; i < places_.size();) {
     size_t end = i + 1;
-    while (end < places.size() && places[end].group == places[i].group &&
-           memory_of(places[end]) == memory_of(places[i]))
+    while (end < places_.size() && places_[end].group == places_[i].group &&
+           memory_of(places_[end]) == memory_of(places_[i]))
       ++end;
-    const bool shares = groups_[places[i].group].has_memory();
-    if (places[i].group != places[begin].group || (shares && i > begin && end - i != run)) {
+    const bool shares = groups_[places_[i].group].has_memory();
+    if (places_[i].group != places_[begin].group || (shares && i > begin && end - i != run)) {
       add();
       begin = i;
     }
     run = end - i;
-    for (; i < end; ++i) from.push_back(places[i].row);
+    for (; i < end; ++i) from_.push_back(places_[i].row);
   }
   add();
-  groups_ = std::move(groups);
+  groups_.swap(next_);
+  next_.clear();
+}
+
+template <class Group>
+bool RowGroups<Group>::have_lengths(std::span<const int64_t> lengths) const {
+  for (const Group& group : groups_) {
+    const std::span<const int64_t> own = lengths.subspan(0, static_cast<size_t>(group.rows));
+    if (own.empty() || std::adjacent_find(own.begin(), own.end(), std::not_equal_to<>()) != own.end()) return false;
+    lengths = lengths.subspan(own.size());
+  }
+  return true;
 }
 
 // Makes groups of rows that get the same number of tokens, as rows that share a row of the memory must.
 template <class Group>
 void RowGroups<Group>::split_by_length(std::span<const int64_t> lengths) {
+  if (have_lengths(lengths)) return;
   std::vector<Group> groups;
   for (Group& group : groups_) {
     const std::span<const int64_t> own = lengths.subspan(0, static_cast<size_t>(group.rows));

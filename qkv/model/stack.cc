@@ -25,6 +25,17 @@ Block::Memory select(const Block::Memory& memory, std::span<const int64_t> from,
   return some;
 }
 
+// Whether rows are those of all sentences, in their order.
+bool use_all(std::span<const int64_t> rows, int64_t rows_of_each, int64_t sentences) {
+  int64_t last = -1;
+  for (const int64_t row : rows) {
+    const int64_t sentence = row / rows_of_each;
+    if (sentence != last && sentence != last + 1) return false;
+    last = sentence;
+  }
+  return last + 1 == sentences;
+}
+
 // The output of a block, which backward() computes again from its inputs if the pass says so: then with the same dropouts, and
 // without a second entry in the log.
 template <class Compute>
@@ -48,11 +59,11 @@ StackGroup StackGroup::select(StackGroup some, std::span<const int64_t> from, bo
     for (AttentionCache& cache : some.caches) cache.reorder(from);
   some.rows = static_cast<int64_t>(from.size());
   if (some.memory.empty()) return some;
+  if (use_all(from, rows_per_memory, std::ssize(some.memory_lengths))) return some;
   std::vector<int64_t> sentences;
   for (const int64_t row : from)
     if (const int64_t sentence = row / rows_per_memory; sentences.empty() || sentences.back() != sentence)
       sentences.push_back(sentence);
-  if (are_all_rows(sentences, static_cast<int64_t>(some.memory_lengths.size()))) return some;
   std::vector<int32_t> lengths_of_some;
   lengths_of_some.reserve(sentences.size());
   for (const int64_t sentence : sentences)
@@ -173,7 +184,9 @@ Tensor Stack::extend(StackRows& rows, std::span<const std::vector<int32_t>> toke
                      std::span<const int64_t> outputs) const {
   require(static_cast<int64_t>(tokens.size()) == rows.count() && !tokens.empty(), "Stack::extend",
           "there must be tokens for each of {} rows, got {}", rows.count(), tokens.size());
-  std::vector<int64_t> lengths, last;  // rows of x of the last tokens
+  std::vector<int64_t>&lengths = rows.lengths_, &last = rows.last_;  // last: rows of x of the last tokens
+  lengths.clear();
+  last.clear();
   int64_t N = 0;
   for (const std::vector<int32_t>& row : tokens) {
     require(!row.empty(), "Stack::extend", "every row must get at least one token");
@@ -184,35 +197,58 @@ Tensor Stack::extend(StackRows& rows, std::span<const std::vector<int32_t>> toke
   }
   const NoGrad guard;
   rows.split_by_length(lengths);
-  const int64_t C = embedding.width();
-  Tensor embedded;  // (N,C), of all groups
-  std::vector<std::vector<Block::Segment>> segments(blocks.size());
-  int64_t begin = 0;
+  Variable x = embedded(rows, tokens, N, pass);
+  for (size_t n = 0; n < blocks.size(); ++n) {
+    list_segments(rows, n);
+    x = blocks[n].extend(x, rows.self_, rows.cross_, pass);
+  }
   size_t row = 0;
   for (StackGroup& group : rows.groups()) {
-    const int64_t length = lengths[row];
-    std::vector<int32_t> ids;
+    group.position += lengths[row];
+    row += static_cast<size_t>(group.rows);
+  }
+  if (N > std::ssize(last)) x = gather_rows(x.value(), last);
+  return (norm ? norm->forward(x) : x).value();
+}
+
+// The new tokens of all groups: (N,C).
+Tensor Stack::embedded(StackRows& rows, std::span<const std::vector<int32_t>> tokens, int64_t N, Pass& pass) const {
+  const int64_t C = embedding.width();
+  Tensor all;
+  int64_t begin = 0;
+  size_t row = 0;
+  for (const StackGroup& group : rows.groups()) {
+    const int64_t length = rows.lengths_[row];
+    std::vector<int32_t>& ids = rows.ids_;
+    ids.clear();
     for (int64_t r = 0; r < group.rows; ++r, ++row) ids.insert(ids.end(), tokens[row].begin(), tokens[row].end());
     const Variable x =
         embedding.forward(Tensor::from(ids, {group.rows, length}), {.first_position = group.position}, pass);
-    if (rows.groups().size() == 1) {
-      embedded = x.value().reshape({N, C});
-    } else {
-      if (!embedded.defined()) embedded = Tensor::empty({N, C});
-      embedded.slice(0, begin, begin + group.rows * length).reshape(x.shape()).copy_from(x.value());
-    }
-    for (size_t n = 0; n < blocks.size(); ++n)
-      segments[n].push_back({.rows = group.rows,
-                             .length = length,
-                             .cache = &group.caches[n],
-                             .memory = group.memory.empty() ? nullptr : &group.memory[n]});
+    if (rows.groups().size() == 1) return x.value().reshape({N, C});
+    if (!all.defined()) all = Tensor::empty({N, C});
+    all.slice(0, begin, begin + group.rows * length).reshape(x.shape()).copy_from(x.value());
     begin += group.rows * length;
-    group.position += length;
   }
-  Variable x = embedded;
-  for (size_t n = 0; n < blocks.size(); ++n) x = blocks[n].extend(x, segments[n], pass);
-  if (N > std::ssize(last)) x = gather_rows(x.value(), last);
-  return (norm ? norm->forward(x) : x).value();
+  return all;
+}
+
+// Of a block.
+void Stack::list_segments(StackRows& rows, size_t block) const {
+  rows.self_.clear();
+  rows.cross_.clear();
+  size_t row = 0;
+  for (StackGroup& group : rows.groups()) {
+    const int64_t length = rows.lengths_[row];
+    row += static_cast<size_t>(group.rows);
+    rows.self_.push_back({.rows = group.rows, .length = length, .cache = &group.caches[block]});
+    if (!group.has_memory()) continue;
+    const Block::Memory& memory = group.memory[block];
+    rows.cross_.push_back({.rows = group.rows,
+                           .length = length,
+                           .memory = &memory.keys_values,
+                           .mask = memory.mask,
+                           .position = group.caches[block].length()});
+  }
 }
 
 void Stack::truncate(StackRows& rows, std::span<const int64_t> lengths) const {

@@ -41,7 +41,19 @@ struct StackGroup {
   // These rows. If they replace the group, it is moved here, so that caches can be reordered in place.
   static StackGroup select(StackGroup group, std::span<const int64_t> from, bool replaces);
 };
-using StackRows = RowGroups<StackGroup>;
+
+class StackRows : public RowGroups<StackGroup> {
+ public:
+  using RowGroups::RowGroups;
+
+ private:
+  friend class Stack;
+  // Of a step, kept so that the next one allocates nothing.
+  std::vector<int64_t> lengths_, last_;
+  std::vector<int32_t> ids_;
+  std::vector<Block::SelfSegment> self_;
+  std::vector<Block::CrossSegment> cross_;
+};
 
 class Stack final : public Module {
  public:
@@ -85,6 +97,8 @@ class Stack final : public Module {
  private:
   using Masks = FunctionRef<MaskPtr(int64_t begin, int64_t end)>;  // of some sequences
   bool takes_groups(const Pass& pass) const;
+  Tensor embedded(StackRows& rows, std::span<const std::vector<int32_t>> tokens, int64_t N, Pass& pass) const;
+  void list_segments(StackRows& rows, size_t block) const;
   Variable forward_in_groups(const Tensor& ids, std::span<const int32_t> lengths, Masks masks, Pass& pass,
                              const Tensor& types) const;
 

@@ -29,6 +29,7 @@ constexpr SizeClass size_class(int64_t bytes) {
 }
 
 constexpr int64_t largest_small_block = 16 << 10;
+constexpr int64_t header_bytes = 128;  // before a small block: the Storage and its counts of users
 constexpr size_t size_classes = size_class(largest_small_block).index + 1;
 constexpr std::align_val_t alignment{64};
 
@@ -48,24 +49,33 @@ std::byte*& next_of(std::byte* block) { return *reinterpret_cast<std::byte**>(bl
 
 class Pool {
  public:
-  std::byte* take(int64_t capacity) {
+  // A small block follows a header, where this is.
+  std::byte* take_small(int64_t capacity) {
     const std::lock_guard lock(mutex_);
-    std::byte* const block = is_small(capacity) ? take_small(capacity) : take_large(capacity);
-    statistics_.used_bytes += capacity;
-    statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
+    std::byte* const header = small_block(capacity);
+    count_use(header_bytes + capacity);
+    return header;
+  }
+
+  void give_small(std::byte* header, int64_t capacity) {
+    const std::lock_guard lock(mutex_);
+    statistics_.used_bytes -= header_bytes + capacity;
+    next_of(header) = std::exchange(small_[size_class(capacity).index], header);
+  }
+
+  std::byte* take_large(int64_t capacity) {
+    const std::lock_guard lock(mutex_);
+    std::byte* const block = large_block(capacity);
+    count_use(capacity);
     return block;
   }
 
-  void give(std::byte* block, int64_t capacity) {
+  void give_large(std::byte* block, int64_t capacity) {
     const std::lock_guard lock(mutex_);
     statistics_.used_bytes -= capacity;
-    if (is_small(capacity)) {
-      next_of(block) = std::exchange(small_[size_class(capacity).index], block);
-    } else {
-      forbid_use(block, capacity);
-      large_.give({block, capacity});
-      --large_blocks_;
-    }
+    forbid_use(block, capacity);
+    large_.give({block, capacity});
+    --large_blocks_;
   }
 
   void release() {
@@ -79,15 +89,16 @@ class Pool {
   }
 
  private:
-  std::byte* take_small(int64_t capacity) {
+  std::byte* small_block(int64_t capacity) {
     std::byte*& first = small_[size_class(capacity).index];
     if (first != nullptr) return std::exchange(first, next_of(first));
-    auto* const block = static_cast<std::byte*>(::operator new(static_cast<size_t>(capacity), alignment));
-    count_allocation(capacity);
-    return block;
+    const int64_t bytes = header_bytes + capacity;
+    auto* const header = static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), alignment));
+    count_allocation(bytes);
+    return header;
   }
 
-  std::byte* take_large(int64_t capacity) {
+  std::byte* large_block(int64_t capacity) {
     large_.reserve(large_blocks_ + 3);  // for each block and this one, and what two mappings leave
     std::byte* block = large_.take(capacity);
     if (block == nullptr) {
@@ -121,6 +132,11 @@ class Pool {
     large_.give({edge_, bytes});
   }
 
+  void count_use(int64_t bytes) {
+    statistics_.used_bytes += bytes;
+    statistics_.peak_bytes = std::max(statistics_.peak_bytes, statistics_.used_bytes);
+  }
+
   void count_allocation(int64_t bytes) {
     ++statistics_.system_allocations;
     statistics_.pool_bytes += bytes;
@@ -151,7 +167,7 @@ class Pool {
       for (std::byte*& first = small_[size_class(capacity).index];
            first != nullptr && statistics_.pool_bytes > target;) {
         ::operator delete(std::exchange(first, next_of(first)), alignment);
-        statistics_.pool_bytes -= capacity;
+        statistics_.pool_bytes -= header_bytes + capacity;
       }
   }
 
@@ -169,25 +185,52 @@ Pool& pool() {
   return *instance;
 }
 
+// Places a Storage in the header of a small block, which is free again once nothing uses the Storage.
+template <class T>
+struct HeaderAllocator {
+  using value_type = T;
+
+  HeaderAllocator(std::byte* h, int64_t block_bytes) : header(h), capacity(block_bytes) {}
+  template <class Other>
+  HeaderAllocator(const HeaderAllocator<Other>& other) : HeaderAllocator(other.header, other.capacity) {}
+
+  T* allocate(size_t) {
+    static_assert(sizeof(T) <= header_bytes);
+    return reinterpret_cast<T*>(header);
+  }
+  void deallocate(T*, size_t) { pool().give_small(header, capacity); }
+  bool operator==(const HeaderAllocator& other) const { return header == other.header; }
+
+  std::byte* header;
+  int64_t capacity;
+};
+
 }  // namespace
 
-Storage::Storage(Key, std::byte* data, int64_t bytes, int64_t capacity, std::shared_ptr<void> owner, bool writable)
-    : data_(data), bytes_(bytes), capacity_(capacity), owner_(std::move(owner)), writable_(writable) {}
+Storage::Storage(Key, std::byte* data, int64_t bytes, std::shared_ptr<void> owner, bool writable)
+    : data_(data), bytes_(bytes), owner_(std::move(owner)), writable_(writable) {}
+
+Storage::Storage(Key, int64_t bytes, int64_t large_capacity)
+    : data_(pool().take_large(large_capacity)), bytes_(bytes), large_capacity_(large_capacity), writable_(true) {
+  allow_use(data_, bytes);
+}
 
 Storage::~Storage() {
-  if (capacity_ > 0) pool().give(data_, capacity_);
+  if (large_capacity_ > 0) pool().give_large(data_, large_capacity_);
 }
 
 std::shared_ptr<Storage> Storage::allocate(int64_t bytes) {
   require(bytes >= 0 && bytes < (int64_t{1} << 46), "Storage", "cannot allocate {} bytes", bytes);
   const int64_t capacity = capacity_for(bytes);
-  std::byte* const block = pool().take(capacity);
-  allow_use(block, bytes);
-  return std::make_shared<Storage>(Key(), block, bytes, capacity, nullptr, true);
+  const int64_t small = is_small(capacity) ? capacity : size_class(0).bytes;
+  std::byte* const header = pool().take_small(small);
+  const HeaderAllocator<Storage> place(header, small);
+  if (!is_small(capacity)) return std::allocate_shared<Storage>(place, Key(), bytes, capacity);
+  return std::allocate_shared<Storage>(place, Key(), header + header_bytes, bytes, nullptr, true);
 }
 
 std::shared_ptr<Storage> Storage::borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable) {
-  return std::make_shared<Storage>(Key(), static_cast<std::byte*>(data), bytes, 0, std::move(owner), writable);
+  return std::make_shared<Storage>(Key(), static_cast<std::byte*>(data), bytes, std::move(owner), writable);
 }
 
 StorageStatistics storage_statistics() { return pool().statistics(); }

@@ -1,7 +1,7 @@
 // Memory of tensors: 64-byte aligned, counted, and pooled: a training step with the same shapes as the one before
 // allocates nothing from the system. Tensors of 16 KiB or more are parts of larger pieces of memory (free_ranges.h), so that
-// tensors of all sizes use the same memory one after the other; smaller ones have blocks of some fifty sizes. What is free is
-// kept up to a quarter of the most memory ever used at a time.
+// tensors of all sizes use the same memory one after the other; smaller ones have blocks of some fifty sizes, each behind its
+// Storage. What is free is kept up to a quarter of the most memory ever used at a time.
 //
 //     StorageStatistics before = storage_statistics();   // system_allocations grows until the pool is warm
 #pragma once
@@ -20,7 +20,8 @@ class Storage {
   // Memory owned by the caller (a mapped file, an array); `owner` keeps it alive.
   static std::shared_ptr<Storage> borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable);
 
-  Storage(Key key, std::byte* data, int64_t bytes, int64_t capacity, std::shared_ptr<void> owner, bool writable);
+  Storage(Key key, std::byte* data, int64_t bytes, std::shared_ptr<void> owner, bool writable);
+  Storage(Key key, int64_t bytes, int64_t large_capacity);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -32,7 +33,7 @@ class Storage {
  private:
   std::byte* data_;
   int64_t bytes_;
-  int64_t capacity_;  // of the block of the pool; 0 if borrowed
+  int64_t large_capacity_ = 0;  // of a large block of the pool, which is returned to it
   std::shared_ptr<void> owner_;
   bool writable_;
 };
