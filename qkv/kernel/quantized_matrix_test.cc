@@ -60,7 +60,7 @@ struct Quantized {
       float largest = 0;
       for (int64_t k = first; k < end; ++k) largest = std::max(largest, std::fabs(x[k]));
       scales.push_back(largest / 127.0f);
-      const float factor = 127.0f / largest;
+      const float factor = largest == 0 ? 0.0f : 127.0f / largest;
       for (int64_t k = first; k < end; ++k) numbers.push_back(static_cast<int>(std::lrint(x[k] * factor)));
     }
   }
@@ -220,6 +220,41 @@ TEST(BlockMatrix, IsExactSumsOfIntegersInOneChainOverTheGroups) {
   for (const BlockLayout& layout : block_layouts)
     for (const auto [M, K, N] : {std::array<int64_t, 3>{1, 256, 1}, {3, 512, 17}, {13, 768, 40}})
       expect_exact_product(normal(M * K, 1), M, RandomBlocks(layout, N, K));
+}
+
+// Units of 32 numbers are quantised several at a time, each with a scale of its own.
+TEST(BlockMatrix, UnitsOfZerosAndOfAnyMagnitudeAreExact) {
+  const int64_t M = 5, K = 1280;
+  std::vector<float> a = normal(M * K, 1);
+  for (int64_t unit = 0; unit < M * K / 32; ++unit)
+    for (int64_t i = 0; i < 32; ++i) {
+      float& x = a[static_cast<size_t>(unit * 32 + i)];
+      x = unit % 7 == 3 ? 0.0f : std::ldexp(x, static_cast<int>(unit % 40 - 20));
+    }
+  for (const BlockLayout& layout : block_layouts)
+    for (const Kernels& set : all_sets()) {
+      const UseKernels use(set);
+      expect_exact_product(a, M, RandomBlocks(layout, 19, K));
+    }
+}
+
+TEST(BlockMatrix, ARowWithANumberThatIsNotFiniteIsNaN) {
+  const int64_t M = 9, K = 1280, N = 20;
+  for (const BlockLayout& layout :
+       {block_layouts[0], block_layouts[2], block_layouts[std::size(block_layouts) - 1]}) {
+    const PackedMatrix w = RandomBlocks(layout, N, K).packed();
+    for (const float bad : {NAN, INFINITY, -INFINITY})
+      for (const int64_t at : {7, 700, 1279}) {
+        std::vector<float> a = normal(M * K, 1);
+        a[static_cast<size_t>(5 * K + at)] = bad;
+        for (const Kernels& set : all_sets()) {
+          const UseKernels use(set);
+          const std::vector<float> got = product({a.data(), M, K}, w);
+          for (int64_t i = 0; i < M * N; ++i)
+            EXPECT_EQ(std::isnan(got[static_cast<size_t>(i)]), i / N == 5) << set.isa << ", " << at;
+        }
+      }
+  }
 }
 
 TEST(BlockMatrix, SaturatingPatternsAreExactOnEveryInstructionSet) {

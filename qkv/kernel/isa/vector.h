@@ -251,6 +251,39 @@ QKV_INLINE auto across_lanes(V v, Combine combine) {
   return v[0];
 }
 
+// Of pairs of neighbouring blocks of `step` lanes, the first ones of a and of b in turn; or the second ones.
+template <int step, bool second, class V>
+QKV_INLINE V blocks_of_pairs(V a, V b) {
+  const auto from = [](int lane) constexpr {
+    const int of_a = lane & step ? lane - step + lanes : lane;  // b follows a
+    return second ? of_a + step : of_a;
+  };
+#if defined(__AVX512F__)
+  return __builtin_shufflevector(a, b, from(0), from(1), from(2), from(3), from(4), from(5), from(6), from(7),
+                                 from(8), from(9), from(10), from(11), from(12), from(13), from(14), from(15));
+#elif defined(__AVX2__)
+  return __builtin_shufflevector(a, b, from(0), from(1), from(2), from(3), from(4), from(5), from(6), from(7));
+#else
+  return __builtin_shufflevector(a, b, from(0), from(1), from(2), from(3));
+#endif
+}
+template <int step, class V, class Combine>
+QKV_INLINE void combine_pairs(V (&v)[lanes], Combine combine) {
+#pragma GCC unroll 8
+  for (int i = 0; i < lanes / 2 / step; ++i)
+    v[i] = combine(blocks_of_pairs<step, false>(v[2 * i], v[2 * i + 1]),
+                   blocks_of_pairs<step, true>(v[2 * i], v[2 * i + 1]));
+}
+// Lane i is across_lanes(v[i], combine), for what does not depend on the order. All at once takes a quarter of the steps.
+template <class V, class Combine>
+QKV_INLINE V across_lanes_of_each(V (&v)[lanes], Combine combine) {
+  combine_pairs<1>(v, combine);
+  combine_pairs<2>(v, combine);
+  if constexpr (lanes > 4) combine_pairs<4>(v, combine);
+  if constexpr (lanes > 8) combine_pairs<8>(v, combine);
+  return v[0];
+}
+
 // Sums across lanes are made of 16 partial sums, or a multiple of it, on every instruction set: as vectors, that is
 // sums_vectors of them. Then a tree halves their number, x[l] += x[l + half], until one is left.
 constexpr int partial_sums = 16, sums_vectors = partial_sums / lanes;

@@ -159,32 +159,51 @@ QKV_INLINE void add_steps_of_group(const int8_t* x, int64_t stride, Numbers numb
   }
 }
 
-// Adds a group. numbers(s, p): part p of its step s; k, g: its first number and its index in the rows of a.
+// A group of the rows from some row on.
+struct GroupOfRows {
+  GroupOfRows(const QuantizedRows& a, int64_t row)  // the first group
+      : numbers(a.numbers + row * a.stride),
+        scales(a.scales + row),
+        offsets(a.offsets + row),
+        sums(a.sums + row),
+        stride(a.stride),
+        group_stride(a.group_stride) {}
+  void go_to_next(int64_t group) {
+    numbers += group;
+    offsets += group_stride;
+    sums += group_stride;
+  }
+  void go_to_next_unit() { scales += group_stride; }  // after its groups
+
+  const int8_t* numbers;
+  const float* scales;
+  const int32_t* offsets;
+  const float* sums;
+  int64_t stride, group_stride;
+};
+
+// Adds a group. numbers(s, p): part p of its step s.
 template <BlockLayout layout, int rows, int vectors, class Numbers, class Scale, class Minimum>
-QKV_INLINE void add_group(const QuantizedRows& a, int64_t row, int64_t g, Numbers numbers, Scale scale,
-                          Minimum minimum, vf (&total)[rows][vectors]) {
+QKV_INLINE void add_group(const GroupOfRows& a, Numbers numbers, Scale scale, Minimum minimum,
+                          vf (&total)[rows][vectors]) {
   constexpr bool needs_offset = layout.zero != 0 && (!layout.is_wide() || wide_needs_offset);
-  const int8_t* const x = a.numbers + row * a.stride + g * layout.group;
-  const float* const x_scales = a.scales + g * layout.group / unit_depth * a.group_stride + row;
-  const int32_t* const offsets = a.offsets + g * a.group_stride + row;
   vi sums[rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int p = 0; p < vectors; ++p) sums[r][p] = needs_offset ? broadcast_i(offsets[r]) : vi{};
-  add_steps_of_group<layout>(x, a.stride, numbers, sums);
+    for (int p = 0; p < vectors; ++p) sums[r][p] = needs_offset ? broadcast_i(a.offsets[r]) : vi{};
+  add_steps_of_group<layout>(a.numbers, a.stride, numbers, sums);
 #pragma GCC unroll 4
   for (int p = 0; p < vectors; ++p) {
     const vf w_scale = scale(p);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r)
-      total[r][p] = fused_multiply_add(__builtin_convertvector(sums[r][p], vf) * w_scale, broadcast(x_scales[r]),
+      total[r][p] = fused_multiply_add(__builtin_convertvector(sums[r][p], vf) * w_scale, broadcast(a.scales[r]),
                                        total[r][p]);
     if constexpr (layout.has_minimum) {
       const vf w_minimum = minimum(p);
 #pragma GCC unroll 8
-      for (int r = 0; r < rows; ++r)
-        total[r][p] = fused_multiply_add(w_minimum, broadcast(a.sums[g * a.group_stride + row + r]), total[r][p]);
+      for (int r = 0; r < rows; ++r) total[r][p] = fused_multiply_add(w_minimum, broadcast(a.sums[r]), total[r][p]);
     }
   }
 }
@@ -200,17 +219,18 @@ void few_tile(const PanelOfBlocksProduct& p, int64_t row, int64_t share) {
   constexpr int units = layout.block / unit_depth, groups = unit_depth / layout.group;  // of a block, of a unit
   const uint8_t* block = p.panel;
   vf total[rows][parts] = {};
+  GroupOfRows rows_of_a(p.a, row);
   const Ahead ahead =
       ahead_of_tile(p.panel + p.blocks * layout.bytes(), p.blocks * units, unit_lines<layout>, share, row, rows);
-  for (int64_t b = 0, g = 0; b < p.blocks; ++b, block += layout.bytes()) {
+  for (int64_t b = 0; b < p.blocks; ++b, block += layout.bytes()) {
     const BlockScales<layout> scales = scales_of_block<layout>(block);
     for (int u = 0; u < units; ++u) {
-      fetch<unit_lines<layout>>(ahead, g / groups);
+      fetch<unit_lines<layout>>(ahead, b * units + u);
 #pragma GCC unroll 2
-      for (int i = 0; i < groups; ++i, ++g) {
+      for (int i = 0; i < groups; ++i) {
         const int64_t group = int64_t{u} * groups + i;
         add_group<layout>(
-            p.a, row, g,
+            rows_of_a,
             [&](int s, int part) __attribute__((always_inline)) {
               return numbers_of_step<layout>(block, u, i * (unit_steps / groups) + s, part);
             },
@@ -219,40 +239,50 @@ void few_tile(const PanelOfBlocksProduct& p, int64_t row, int64_t share) {
             [&](int part)
                 __attribute__((always_inline)) { return minimum_of_group<layout>(block, scales, group, part); },
             total);
+        rows_of_a.go_to_next(layout.group);
       }
+      rows_of_a.go_to_next_unit();
     }
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) write_row(p.result, row + r, total[r]);
 }
 
-// row_bytes: of the blocks of the next chunk, that a tile fetches for each of its rows in each group.
+// row_bytes: of the blocks of the next chunk, that a tile fetches for each of its rows in each unit.
 template <BlockLayout layout, int rows, int panels>
 void chunk_tile(const ChunkProduct& p, int64_t row, int64_t row_bytes) {
-  constexpr int vectors = panels * parts, width = panels * quantized_width;
+  constexpr int vectors = panels * parts, width = panels * quantized_width, groups = unit_depth / layout.group;
   vf total[rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) total[r][v] = p.first ? vf{} : load(p.totals + (row + r) * width + v * lanes);
-  const int64_t groups = p.blocks * layout.groups(), bytes_of_group = rows * row_bytes;
-  const uint8_t* ahead = p.next + row * groups * row_bytes;
-  for (int64_t g = 0; g < groups; ++g, ahead += bytes_of_group) {
+  const int64_t units = p.blocks * (layout.block / unit_depth), bytes_of_unit = rows * row_bytes;
+  const uint8_t* ahead = p.next + row * units * row_bytes;
+  GroupOfRows rows_of_a(p.a, row);
+  const uint8_t* numbers = p.chunk.numbers;
+  const float *scales = p.chunk.scales, *minimums = p.chunk.minimums;
+  for (int64_t u = 0; u < units; ++u, ahead += bytes_of_unit) {
+    for (int64_t at = 0; at < bytes_of_unit; at += cache_line)
 #pragma GCC unroll 2
-    for (int i = 0; i < panels; ++i)
-      for (int64_t at = 0; at < bytes_of_group; at += cache_line)
-        __builtin_prefetch(ahead + i * p.next_stride + at, 0, 2);
-    const uint8_t* const numbers = p.chunk.numbers + g * layout.group * quantized_width;
-    const auto of_group = [&](const float* all, int v) __attribute__((always_inline)) {
-      return load(all + v / parts * chunk_scales + g * quantized_width + v % parts * lanes);
-    };
-    add_group<layout>(
-        p.a, row, g,
-        [&](int s, int v) __attribute__((always_inline)) {
-          return load_bytes(numbers + v / parts * chunk_bytes + s * step_bytes + v % parts * part_bytes);
-        },
-        [&](int v) __attribute__((always_inline)) { return of_group(p.chunk.scales, v); },
-        [&](int v) __attribute__((always_inline)) { return of_group(p.chunk.minimums, v); }, total);
+      for (int i = 0; i < panels; ++i) __builtin_prefetch(ahead + i * p.next_stride + at, 0, 2);
+#pragma GCC unroll 2
+    for (int i = 0; i < groups; ++i) {
+      const auto of_group = [&](const float* all, int v) __attribute__((always_inline)) {
+        return load(all + v / parts * chunk_scales + v % parts * lanes);
+      };
+      add_group<layout>(
+          rows_of_a,
+          [&](int s, int v) __attribute__((always_inline)) {
+            return load_bytes(numbers + v / parts * chunk_bytes + s * step_bytes + v % parts * part_bytes);
+          },
+          [&](int v) __attribute__((always_inline)) { return of_group(scales, v); },
+          [&](int v) __attribute__((always_inline)) { return of_group(minimums, v); }, total);
+      rows_of_a.go_to_next(layout.group);
+      numbers += layout.group * quantized_width;
+      scales += quantized_width, minimums += quantized_width;
+    }
+    rows_of_a.go_to_next_unit();
   }
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
@@ -272,11 +302,11 @@ void multiply_few(const PanelOfBlocksProduct& p) {
                                       [&]<int rows>(int64_t row) { few_tile<layout, rows>(p, row, share); });
 }
 
-// Of two panels with minimums, the sums of eight rows would not fit the registers.
+// Of two panels, the sums and totals of eight rows would not fit the registers.
 template <BlockLayout layout, int panels>
 void multiply_panels(const ChunkProduct& p) {
-  constexpr int tile_rows = panels == 2 && layout.has_minimum ? 6 : max_rows;
-  const int64_t row_bytes = layout.bytes() / (layout.groups() * p.rows) + 1;
+  constexpr int tile_rows = panels == 2 ? 6 : max_rows;
+  const int64_t row_bytes = layout.bytes() / (layout.block / unit_depth * p.rows) + 1;
   for_each_row_tile<tile_rows>(p.rows,
                                [&]<int rows>(int64_t row) { chunk_tile<layout, rows, panels>(p, row, row_bytes); });
 }

@@ -33,12 +33,14 @@ QKV_INLINE void write_row(const QuantizedResult& out, int64_t r, vf (&y)[vectors
   }
 }
 
-// tile(rows, first row) for all rows: tiles of max_tile_rows, then of 4, 2 and 1.
+// tile(rows, first row) for all rows: tiles of max_tile_rows, then of 4, 2 and 1. The last eight rows are two tiles of 4 rather
+// than one of 6 and one of 2.
 template <int max_tile_rows, class Tile>
 QKV_INLINE void for_each_row_tile(int64_t rows, Tile tile) {
   int64_t row = 0;
   if constexpr (max_tile_rows > 4)
-    for (; rows - row >= max_tile_rows; row += max_tile_rows) tile.template operator()<max_tile_rows>(row);
+    for (; rows - row >= max_tile_rows && (max_tile_rows == 8 || rows - row != 8); row += max_tile_rows)
+      tile.template operator()<max_tile_rows>(row);
   if constexpr (max_tile_rows >= 4)
     for (; rows - row >= 4; row += 4) tile.template operator()<4>(row);
   if constexpr (max_tile_rows >= 2)
