@@ -15,14 +15,19 @@ namespace {
 // Larger than the caches of servers.
 constexpr int64_t floats = int64_t{1} << 26;
 
+// Left to itself, hardware prefetching may reach little more than half of the rate that products reach, which fetch weights
+// ahead of time.
 double memory_rate() {
   const Tensor numbers = Tensor::full({floats}, 1.0f);  // in memory as that of weights
-  constexpr int64_t piece = 1 << 16;
-  std::vector<double> sums(static_cast<size_t>(floats / piece));
+  constexpr int64_t piece = 1 << 16, part = 256, ahead = 2048, line = 16;
+  std::vector<int64_t> found(static_cast<size_t>(floats / piece));
   const auto read = [&] {
     parallel_for(floats / piece, [&](int64_t i) {
-      const float* const x = numbers.data<float>() + i * piece;
-      sums[static_cast<size_t>(i)] = static_cast<double>(kernel::kernels().rows.first_above(x, piece, 2.0f));
+      const float* const end = numbers.data<float>() + (i + 1) * piece;
+      for (const float* x = end - piece; x != end; x += part) {
+        for (int64_t at = 0; at < part; at += line) __builtin_prefetch(x + ahead + at);
+        found[static_cast<size_t>(i)] += kernel::kernels().rows.first_above(x, part, 2.0f);
+      }
     });
   };
   return 1e-9 * static_cast<double>(floats) * sizeof(float) / internal::fastest_time(1.5, read);
