@@ -143,17 +143,17 @@ def llama_cpp_process(job):
 
 
 def qkv(program, file, threads):
-    def timings(prompt, generated):
+    def rate(what, prompt, generated):
         command = [program, "generate", "--model", file, "--prompt", "a" * prompt]
         command += ["--min-tokens", str(generated), "--max-tokens", str(generated), "--threads", str(threads)]
         command += ["--temperature", "0", "--timings"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
-        found = re.findall(r"([\d,]+(?:\.\d+)?) tokens/s", done.stderr)
-        if len(found) != 2:
-            raise SystemExit(f"{' '.join(command)}: there must be two rates in\n{done.stderr}")
-        return [float(number.replace(",", "")) for number in found]
+        found = re.search(what + r" in [\d.]+ s, (\d+) tokens/s", done.stderr)
+        if not found:
+            raise SystemExit(f"{' '.join(command)}: there must be a rate of what is {what} in\n{done.stderr}")
+        return float(found[1])
 
-    return {"prompt": timings(PROMPT, 1)[0], "generated": timings(SHORT_PROMPT, GENERATED)[1]}
+    return {"prompt": rate("of the prompt", PROMPT, 1), "generated": rate("generated", SHORT_PROMPT, GENERATED)}
 
 
 def programs_of(file, options):

@@ -24,9 +24,11 @@ std::vector<std::string> Timings::lines() const {
   else
     out.push_back(fmt::format("{} read in {:.2f} s{}", counted(read_, "token"), seconds_, rate(read_, seconds_)));
   if (reused_ > 0) out.back() += fmt::format("; {} more known from the turn before", counted(reused_, "token"));
+  const bool is_first_alone = prompt_seconds_ > 0 && written_ == 1;  // which belongs to the time of the prompt
   if (written_ > 0)
     out.push_back(fmt::format("{} {} in {}{:.2f} s{}", counted(written_, "token"), written_as_,
-                              prompt_seconds_ > 0 ? "" : "the same ", writing, rate(written_, writing)));
+                              prompt_seconds_ > 0 ? "" : "the same ", writing,
+                              is_first_alone ? "" : rate(written_, writing)));
   if (proposed_ > 0)
     out.push_back(fmt::format("{} of {} accepted", accepted_, counted(proposed_, "proposed token")));
   out.push_back(fmt::format("{:.0f} MB of memory at most", static_cast<double>(peak_memory()) / 1e6));

@@ -167,13 +167,16 @@ TEST_F(LanguageModels, TimingsArePrintedAtTheEnd) {
     for (const std::string& part : parts) {
       at = outcome.err.find("timings: ", at);
       ASSERT_NE(at, std::string::npos) << outcome.err;
-      EXPECT_NE(outcome.err.substr(at, outcome.err.find('\n', at) - at).find(part), std::string::npos)
+      EXPECT_NE(outcome.err.substr(at, outcome.err.find('\n', at) + 1 - at).find(part), std::string::npos)
           << outcome.err;
       ++at;
     }
   };
   expect_timings(generate + "--prompt I",
                  {"the model was read in ", "1 token of the prompt in ", " tokens generated in ", " MB"});
+  // The time of the first token is that of the prompt.
+  expect_timings("qkv generate --model causal --max-tokens 1 --seed 1 --prompt I",
+                 {"read in ", "of the prompt in ", "1 token generated in 0.00 s\n"});
   expect_timings(generate + "--answers 2 --prompt I",
                  {"read in", "1 token read in ", " tokens generated in the same "});
   expect_timings("printf 'I\\nam\\n' | " + generate,
