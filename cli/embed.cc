@@ -10,6 +10,7 @@
 #include "cli/model_folder.h"
 #include "cli/shards.h"
 #include "cli/text_input.h"
+#include "cli/timings.h"
 #include "qkv/base/threads.h"
 #include "qkv/pipeline/embedder.h"
 #include "qkv/pipeline/npy.h"
@@ -30,7 +31,7 @@ struct EmbedCommand {
   InferenceOptions held;
   EmbedOptions options;
   VectorFormat format = VectorFormat::tsv;
-  bool strict = false, quiet = false;
+  bool strict = false, quiet = false, show_timings = false;
   int threads = 0;
   Shards shards;
 
@@ -43,7 +44,9 @@ struct EmbedCommand {
     const std::unique_ptr<ResumableFile> shard = shards.open_output(
         {.command = "embed", .model = model, .input = texts.empty() ? input : "", .output = output});
     if (shard && shard->complete()) return shards.report_complete(output, quiet);
+    Timings timings;
     const Embedder embedder = open_embedder("embed", model, held);
+    timings.model_read();
     const std::string longer = too_long(embedder.model().config(), embedder.input_limit(options.max_input_tokens));
     LineReader lines =
         shard
@@ -60,8 +63,11 @@ struct EmbedCommand {
     std::vector<float> all;  // of the formats that are written at the end
     const auto answer = [&](const std::vector<ReadLine<std::string>>& read) {
       const DistinctLines<std::string> distinct(read);
-      const Embeddings found = distinct.compute(
-          [&] { return embedder.embed(distinct.items(), options, [&](int64_t done) { job.show(done); }); });
+      const Embeddings found = distinct.compute([&] {
+        return timings.measure(
+            [&] { return embedder.embed(distinct.items(), options, [&](int64_t done) { job.show(done); }); });
+      });
+      timings.add(found.tokens, 0);
       const auto C = static_cast<size_t>(embedder.vector_width(options));
       size_t good = 0;
       for (const ReadLine<std::string>& line : read) {
@@ -87,6 +93,7 @@ struct EmbedCommand {
     });
     const int64_t W = embedder.vector_width(options);
     if (code == 0 && whole) save_safetensors(output, {{"embeddings", Tensor::from(all, {std::ssize(all) / W, W})}});
+    if (show_timings) timings.print();
     return code;
   }
 
@@ -117,6 +124,7 @@ Command add_embed(App& parent) {
   c->shards.add_flags(app);
   strict_flag(app, c->strict, "an empty line (in arrays, zeros)");
   quiet_flag(app, c->quiet);
+  timings_flag(app, c->show_timings);
   weight_flags(app, c->held);
   threads_flag(app, c->threads);
   app.footer(

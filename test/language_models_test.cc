@@ -182,6 +182,7 @@ TEST_F(LanguageModels, TimingsArePrintedAtTheEnd) {
   expect_timings("printf 'I\\nam\\n' | " + generate,
                  {"read in", " tokens read in ", " tokens generated in the same ", " MB"});
   expect_timings("echo I am here | qkv perplexity --model causal", {"read in", " tokens read in ", " MB"});
+  expect_timings("echo I am here | qkv embed --model causal", {"read in", " tokens read in ", " MB"});
   expect_timings("echo I am here | qkv translate --model model --max-length 5",
                  {"read in", " tokens read in ", " tokens generated in the same ", " MB"});
 }

@@ -102,6 +102,7 @@ Embeddings Embedder::embed(std::span<const std::string> sentences, const EmbedOp
   lengths.reserve(encoded.size());
   for (size_t i = 0; i < encoded.size(); ++i) {
     lengths.push_back(std::ssize(encoded[i].ids));
+    out.tokens += lengths.back();
     if (encoded[i].truncated) out.truncated.push_back(i);
   }
   int64_t done = 0;

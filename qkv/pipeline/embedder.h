@@ -46,6 +46,7 @@ struct EmbedOptions {
 struct Embeddings {
   Tensor vectors;                      // (N,C) f32
   std::vector<size_t> truncated = {};  // indices of the sentences that were too long and were cut
+  int64_t tokens = 0;                  // of all sentences, as they were read
 };
 
 class Embedder {
