@@ -9,7 +9,9 @@
 namespace qkv {
 namespace {
 
-constexpr int64_t min_capacity = 16;
+// A quarter more than is needed: a prompt, which may be most of what the cache will hold, has little memory in vain, and what is
+// copied when the cache grows, four rows for each new one, is little beside the rows that a step reads.
+int64_t capacity_for(int64_t length) { return length + std::max<int64_t>(16, length / 4); }
 
 Tensor resized(const Tensor& old, const Tensor& like, int64_t length, int64_t capacity) {
   Tensor out = Tensor::empty({like.dim(0), like.dim(1), capacity, like.dim(3)}, like.dtype());
@@ -45,7 +47,7 @@ void check_added(const Tensor& k, const Tensor& v) {
 
 void KeyValueCache::reserve(int64_t length, const Tensor& k, const Tensor& v) {
   if (k_.defined() && length <= k_.dim(2)) return;
-  set_capacity(std::max(min_capacity, 2 * length), k, v);
+  set_capacity(capacity_for(length), k, v);
 }
 
 void KeyValueCache::set_capacity(int64_t capacity, const Tensor& k, const Tensor& v) {
@@ -57,7 +59,7 @@ void KeyValueCache::truncate(int64_t length) {
   require(length >= 0 && length <= length_, "KeyValueCache", "it has {} positions, and cannot be cut to {}",
           length_, length);
   length_ = length;
-  const int64_t capacity = std::max(min_capacity, 2 * length);
+  const int64_t capacity = capacity_for(length);
   if (k_.defined() && 2 * capacity < k_.dim(2)) set_capacity(capacity, k_, v_);
 }
 

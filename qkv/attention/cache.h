@@ -9,9 +9,9 @@
 //     KeyValueCache small(CacheFormat::int8);  // f32, bf16 or int8 (cache_format.h); none: f32 or bf16 as the first append()
 //     Tensor z = attention(q, small);          // reads them as they are stored
 //
-// Memory grows by doubling, so append() copies little but the new positions; reorder() copies only rows that change, if these
-// are not needed elsewhere and no copy of the cache exists; truncate() gives memory back when it leaves less than a quarter
-// in use.
+// Memory grows by a quarter, so append() copies little but the new positions; reorder() copies only rows that change, if these
+// are not needed elsewhere and no copy of the cache exists; truncate() gives memory back when it leaves less than some two
+// fifths in use.
 // Errors: keys and values whose shapes or types do not match the earlier ones; a length beyond the present one.
 #pragma once
 

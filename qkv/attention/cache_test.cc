@@ -157,6 +157,21 @@ INSTANTIATE_TEST_SUITE_P(Formats, KeyValueCacheIn,
                          testing::Values(CacheFormat::f32, CacheFormat::bf16, CacheFormat::int8),
                          [](const auto& format) { return std::string(name_of(format.param)); });
 
+TEST(KeyValueCache, HasMemoryForAQuarterMoreAtMostAndGrowsSeldom) {
+  KeyValueCache cache;
+  const Tensor prompt = random_tensor({1, 1, 1000, 4}, 1), one = random_tensor({1, 1, 1, 4}, 2);
+  cache.append(prompt, prompt);
+  int growths = 0;
+  for (int64_t length = 1000; length < 3000; ++length) {
+    const int64_t before = cache.keys().stride(1);
+    EXPECT_LE(before, length * 4 * 5 / 4);
+    cache.append(one, one);
+    growths += cache.keys().stride(1) != before;
+  }
+  EXPECT_LE(growths, 5);
+  EXPECT_TRUE(same_bits(cache.keys().slice(2, 0, 1000), prompt));
+}
+
 TEST(KeyValueCache, GivesMemoryBackWhenMostOfItIsCutOff) {
   KeyValueCache cache;
   const Tensor k = random_tensor({1, 1, 1000, 4}, 1);
