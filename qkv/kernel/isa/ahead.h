@@ -35,4 +35,14 @@ QKV_INLINE void fetch(const Ahead& ahead, int64_t step) {
     __builtin_prefetch(ahead.part + step * ahead.bytes_of_step + ahead.bytes_of_step * i / lines, 0, 2);
 }
 
+// Where a panel has one or two tiles, the time is that of memory, and the first tile fetches what it reads itself: the lines of
+// `bytes` as far behind `at` as memory takes to answer, to the first-level cache.
+template <int64_t bytes>
+QKV_INLINE void fetch_near(const void* at) {
+  constexpr int64_t distance = 8192;
+#pragma GCC unroll 8
+  for (int64_t line = 0; line < bytes; line += cache_line)
+    __builtin_prefetch(static_cast<const char*>(at) + distance + line);
+}
+
 }  // namespace qkv::kernel::QKV_ISA_NAMESPACE

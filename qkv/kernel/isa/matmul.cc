@@ -59,8 +59,15 @@ void tile(const PanelProduct<Element>& p, int64_t first_row, int last, int64_t s
     b += b_row;
   };
   constexpr int lines = tile_vectors == 4 && rows > tile_rows / 2 ? 2 : 1;
-  const Ahead ahead = p.next ? ahead_of_tile(p.next, p.depth, lines, share, first_row, rows) : Ahead{};
+  const bool has_few_tiles = p.rows <= 2 * tile_rows;
+  const Ahead ahead =
+      p.next && !has_few_tiles ? ahead_of_tile(p.next, p.depth, lines, share, first_row, rows) : Ahead{};
   int64_t k = 0;
+  if (has_few_tiles && first_row == 0)
+    for (; k < p.depth; ++k) {
+      fetch_near<vectors * lanes * sizeof(Element)>(b);
+      step();
+    }
   for (; k < ahead.steps; ++k) {
     fetch<lines>(ahead, k);
     step();

@@ -208,24 +208,18 @@ QKV_INLINE void add_group(const GroupOfRows& a, Numbers numbers, Scale scale, Mi
   }
 }
 
-// The lines of a unit of a block, or of one more, since blocks are not whole lines.
-template <BlockLayout layout>
-constexpr int unit_lines = static_cast<int>((layout.bytes() / (layout.block / unit_depth) + cache_line - 1) /
-                                            cache_line);
-
-// share: bytes of the next panel that a tile fetches for each of its rows.
+// The time is that of memory: the first tile fetches what it reads.
 template <BlockLayout layout, int rows>
-void few_tile(const PanelOfBlocksProduct& p, int64_t row, int64_t share) {
+void few_tile(const PanelOfBlocksProduct& p, int64_t row) {
   constexpr int units = layout.block / unit_depth, groups = unit_depth / layout.group;  // of a block, of a unit
+  constexpr int64_t unit_bytes = layout.bytes() / units;
   const uint8_t* block = p.panel;
   vf total[rows][parts] = {};
   GroupOfRows rows_of_a(p.a, row);
-  const Ahead ahead =
-      ahead_of_tile(p.panel + p.blocks * layout.bytes(), p.blocks * units, unit_lines<layout>, share, row, rows);
   for (int64_t b = 0; b < p.blocks; ++b, block += layout.bytes()) {
     const BlockScales<layout> scales = scales_of_block<layout>(block);
     for (int u = 0; u < units; ++u) {
-      fetch<unit_lines<layout>>(ahead, b * units + u);
+      if (row == 0) fetch_near<unit_bytes>(block + u * unit_bytes);
 #pragma GCC unroll 2
       for (int i = 0; i < groups; ++i) {
         const int64_t group = int64_t{u} * groups + i;
@@ -297,9 +291,7 @@ void chunk_tile(const ChunkProduct& p, int64_t row, int64_t row_bytes) {
 
 template <BlockLayout layout>
 void multiply_few(const PanelOfBlocksProduct& p) {
-  const int64_t share = p.blocks * layout.bytes() / p.rows;
-  for_each_row_tile<few_rows_of_tile>(p.rows,
-                                      [&]<int rows>(int64_t row) { few_tile<layout, rows>(p, row, share); });
+  for_each_row_tile<few_rows_of_tile>(p.rows, [&]<int rows>(int64_t row) { few_tile<layout, rows>(p, row); });
 }
 
 // Of two panels, the sums and totals of eight rows would not fit the registers.
