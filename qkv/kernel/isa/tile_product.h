@@ -22,7 +22,7 @@ constexpr int panel_rows[] = {0, registers == 32 ? 14 : 8, registers == 32 ? 12 
 constexpr int fetched_lines(int64_t rows) { return rows <= panel_rows[max_vectors] / 2 ? 1 : 2; }
 
 template <class Unit, int MR, int NV, bool along_rows, Update update>
-void panel(const TileProduct& t, const float* factor, Ahead ahead) {
+void panel(const TileProduct& t, const float* factor, Ahead ahead, bool fetches_own) {
   vf sum[MR][NV];
 #pragma GCC unroll 16
   for (int m = 0; m < MR; ++m)
@@ -51,11 +51,17 @@ void panel(const TileProduct& t, const float* factor, Ahead ahead) {
     if (!along_rows) column += t.a_column_stride;
   };
   int64_t k = 0;
-  if constexpr (Unit::fetches_next && NV == max_vectors)
+  if constexpr (Unit::fetches_next && NV == max_vectors) {
+    if (fetches_own)
+      for (; k < t.depth; ++k) {
+        fetch_near<NV * lanes * sizeof(float)>(b);
+        step(k);
+      }
     for (; k < ahead.steps; ++k) {
       fetch<fetched_lines(MR)>(ahead, k);
       step(k);
     }
+  }
 #pragma GCC unroll 2
   for (; k < t.depth; ++k) step(k);
 
@@ -74,7 +80,7 @@ void panel(const TileProduct& t, const float* factor, Ahead ahead) {
   }
 }
 
-using Panel = void (*)(const TileProduct&, const float*, Ahead);
+using Panel = void (*)(const TileProduct&, const float*, Ahead, bool);
 
 template <class Unit, int NV, bool along_rows, Update update>
 Panel panel_of(int64_t rows) {
@@ -105,12 +111,12 @@ void columns(TileProduct t, const float* factor) {
   // Divisions take as long as a step or two of the loop over the depth: none is left for a panel.
   const int64_t few = t.rows / panels, panels_of_more = t.rows - few * panels;
   const int64_t bytes = t.depth * t.b_row_stride * int64_t{4};
-  const bool fetches = Unit::fetches_next && NV == max_vectors && t.next;
+  const bool fetches_own = panels <= 2, fetches = Unit::fetches_next && NV == max_vectors && t.next && !fetches_own;
   const int64_t share = fetches ? bytes / panels : 0;
   Ahead ahead = fetches ? ahead_of_tile(t.next, t.depth, fetched_lines(few), share, 0, 1) : Ahead{};
   for (int64_t p = 0; p < panels; ++p) {
     const int64_t rows = p < panels_of_more ? few + 1 : few;
-    panel_of<Unit, NV, along_rows, update>(rows)(t, factor, ahead);
+    panel_of<Unit, NV, along_rows, update>(rows)(t, factor, ahead, fetches_own && p == 0);
     t.a += rows * t.a_row_stride;
     t.c += rows * t.c_row_stride;
     if (fetches) ahead.part += share;
