@@ -29,7 +29,7 @@ constexpr SizeClass size_class(int64_t bytes) {
 }
 
 constexpr int64_t largest_small_block = 16 << 10;
-constexpr int64_t header_bytes = 128;  // before a small block: the Storage and its counts of users
+constexpr int64_t bytes_of_header = 128;  // before a small block: the Storage and its counts of users
 constexpr size_t size_classes = size_class(largest_small_block).index + 1;
 constexpr std::align_val_t alignment{64};
 
@@ -53,13 +53,13 @@ class Pool {
   std::byte* take_small(int64_t capacity) {
     const std::lock_guard lock(mutex_);
     std::byte* const header = small_block(capacity);
-    count_use(header_bytes + capacity);
+    count_use(bytes_of_header + capacity);
     return header;
   }
 
   void give_small(std::byte* header, int64_t capacity) {
     const std::lock_guard lock(mutex_);
-    statistics_.used_bytes -= header_bytes + capacity;
+    statistics_.used_bytes -= bytes_of_header + capacity;
     next_of(header) = std::exchange(small_[size_class(capacity).index], header);
   }
 
@@ -92,7 +92,7 @@ class Pool {
   std::byte* small_block(int64_t capacity) {
     std::byte*& first = small_[size_class(capacity).index];
     if (first != nullptr) return std::exchange(first, next_of(first));
-    const int64_t bytes = header_bytes + capacity;
+    const int64_t bytes = bytes_of_header + capacity;
     auto* const header = static_cast<std::byte*>(::operator new(static_cast<size_t>(bytes), alignment));
     count_allocation(bytes);
     return header;
@@ -167,7 +167,7 @@ class Pool {
       for (std::byte*& first = small_[size_class(capacity).index];
            first != nullptr && statistics_.pool_bytes > target;) {
         ::operator delete(std::exchange(first, next_of(first)), alignment);
-        statistics_.pool_bytes -= header_bytes + capacity;
+        statistics_.pool_bytes -= bytes_of_header + capacity;
       }
   }
 
@@ -195,7 +195,7 @@ struct HeaderAllocator {
   HeaderAllocator(const HeaderAllocator<Other>& other) : HeaderAllocator(other.header, other.capacity) {}
 
   T* allocate(size_t) {
-    static_assert(sizeof(T) <= header_bytes);
+    static_assert(sizeof(T) <= bytes_of_header);
     return reinterpret_cast<T*>(header);
   }
   void deallocate(T*, size_t) { pool().give_small(header, capacity); }
@@ -226,7 +226,7 @@ std::shared_ptr<Storage> Storage::allocate(int64_t bytes) {
   std::byte* const header = pool().take_small(small);
   const HeaderAllocator<Storage> place(header, small);
   if (!is_small(capacity)) return std::allocate_shared<Storage>(place, Key(), bytes, capacity);
-  return std::allocate_shared<Storage>(place, Key(), header + header_bytes, bytes, nullptr, true);
+  return std::allocate_shared<Storage>(place, Key(), header + bytes_of_header, bytes, nullptr, true);
 }
 
 std::shared_ptr<Storage> Storage::borrow(void* data, int64_t bytes, std::shared_ptr<void> owner, bool writable) {
