@@ -106,18 +106,32 @@ QKV_INLINE void store_part(float* p, vf v, int n) {
 
 // Interleaves the elements of the first halves of a and b, or of the second.
 #if defined(__AVX512F__)
-QKV_INLINE vf zip_low(vf a, vf b) {
+template <class V>
+QKV_INLINE V zip_low(V a, V b) {
   return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
-QKV_INLINE vf zip_high(vf a, vf b) {
+template <class V>
+QKV_INLINE V zip_high(V a, V b) {
   return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 #elif defined(__AVX2__)
-QKV_INLINE vf zip_low(vf a, vf b) { return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
-QKV_INLINE vf zip_high(vf a, vf b) { return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
+template <class V>
+QKV_INLINE V zip_low(V a, V b) {
+  return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+template <class V>
+QKV_INLINE V zip_high(V a, V b) {
+  return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
 #else
-QKV_INLINE vf zip_low(vf a, vf b) { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
-QKV_INLINE vf zip_high(vf a, vf b) { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+template <class V>
+QKV_INLINE V zip_low(V a, V b) {
+  return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+template <class V>
+QKV_INLINE V zip_high(V a, V b) {
+  return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
 #endif
 
 // A vector from two halves in memory; and zip_low, zip_high within each half.
@@ -158,7 +172,7 @@ QKV_INLINE void zip_rounds(vf (&x)[count], Low low, High high) {
 }
 
 // Transposes `lanes` vectors as a square matrix.
-QKV_INLINE void transpose(vf (&square)[lanes]) { zip_rounds(square, zip_low, zip_high); }
+QKV_INLINE void transpose(vf (&square)[lanes]) { zip_rounds(square, zip_low<vf>, zip_high<vf>); }
 
 // The transpose of a square in memory at any address, rows `stride` bytes apart. Halves of two rows are loaded into one
 // vector, which saves a round, and no shuffle crosses halves, which is faster on AVX2.
@@ -184,14 +198,17 @@ QKV_INLINE void load_transposed(const float* in, int64_t stride, vf (&square)[la
   load_transposed(reinterpret_cast<const char*>(in), stride * 4, square);
 }
 
-// Lane i is the sum of the lanes of vector i: transpose() with the rows of every round added. The order of the sums
-// is that of sum_lanes().
-QKV_INLINE vf sums_of_lanes(vf (&v)[lanes]) {
+// Lane i is across_lanes(v[i], combine), in the same order: transpose() with the rows of every round combined.
+template <class V, class Combine>
+QKV_INLINE V across_lanes_of_each(V (&v)[lanes], Combine combine) {
 #pragma GCC unroll 4
   for (int half = lanes / 2; half > 0; half /= 2)
 #pragma GCC unroll 8
-    for (int i = 0; i < half; ++i) v[i] = zip_low(v[i], v[i + half]) + zip_high(v[i], v[i + half]);
+    for (int i = 0; i < half; ++i) v[i] = combine(zip_low(v[i], v[i + half]), zip_high(v[i], v[i + half]));
   return v[0];
+}
+QKV_INLINE vf sums_of_lanes(vf (&v)[lanes]) {  // lane i is sum_lanes(v[i])
+  return across_lanes_of_each(v, [](vf a, vf b) { return a + b; });
 }
 
 QKV_INLINE vf sqrt(vf v) {
@@ -248,39 +265,6 @@ QKV_INLINE auto across_lanes(V v, Combine combine) {
   if constexpr (lanes > 4) v = combine(v, swapped_lanes<4>(v));
   v = combine(v, swapped_lanes<2>(v));
   v = combine(v, swapped_lanes<1>(v));
-  return v[0];
-}
-
-// Of pairs of neighbouring blocks of `step` lanes, the first ones of a and of b in turn; or the second ones.
-template <int step, bool second, class V>
-QKV_INLINE V blocks_of_pairs(V a, V b) {
-  const auto from = [](int lane) constexpr {
-    const int of_a = lane & step ? lane - step + lanes : lane;  // b follows a
-    return second ? of_a + step : of_a;
-  };
-#if defined(__AVX512F__)
-  return __builtin_shufflevector(a, b, from(0), from(1), from(2), from(3), from(4), from(5), from(6), from(7),
-                                 from(8), from(9), from(10), from(11), from(12), from(13), from(14), from(15));
-#elif defined(__AVX2__)
-  return __builtin_shufflevector(a, b, from(0), from(1), from(2), from(3), from(4), from(5), from(6), from(7));
-#else
-  return __builtin_shufflevector(a, b, from(0), from(1), from(2), from(3));
-#endif
-}
-template <int step, class V, class Combine>
-QKV_INLINE void combine_pairs(V (&v)[lanes], Combine combine) {
-#pragma GCC unroll 8
-  for (int i = 0; i < lanes / 2 / step; ++i)
-    v[i] = combine(blocks_of_pairs<step, false>(v[2 * i], v[2 * i + 1]),
-                   blocks_of_pairs<step, true>(v[2 * i], v[2 * i + 1]));
-}
-// Lane i is across_lanes(v[i], combine), for what does not depend on the order. All at once takes a quarter of the steps.
-template <class V, class Combine>
-QKV_INLINE V across_lanes_of_each(V (&v)[lanes], Combine combine) {
-  combine_pairs<1>(v, combine);
-  combine_pairs<2>(v, combine);
-  if constexpr (lanes > 4) combine_pairs<4>(v, combine);
-  if constexpr (lanes > 8) combine_pairs<8>(v, combine);
   return v[0];
 }
 
