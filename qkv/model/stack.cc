@@ -233,7 +233,7 @@ Tensor Stack::embedded(StackRows& rows, std::span<const std::vector<int32_t>> to
 }
 
 // Of a block.
-void Stack::list_segments(StackRows& rows, size_t block) const {
+void Stack::list_segments(StackRows& rows, size_t block) {
   rows.self_.clear();
   rows.cross_.clear();
   size_t row = 0;

@@ -98,7 +98,7 @@ class Stack final : public Module {
   using Masks = FunctionRef<MaskPtr(int64_t begin, int64_t end)>;  // of some sequences
   bool takes_groups(const Pass& pass) const;
   Tensor embedded(StackRows& rows, std::span<const std::vector<int32_t>> tokens, int64_t N, Pass& pass) const;
-  void list_segments(StackRows& rows, size_t block) const;
+  static void list_segments(StackRows& rows, size_t block);
   Variable forward_in_groups(const Tensor& ids, std::span<const int32_t> lengths, Masks masks, Pass& pass,
                              const Tensor& types) const;
 
