@@ -59,8 +59,8 @@ class Batch {
   void step() {
     Pass pass;
     const bool is_forced = is_first_step_ && options_.forced_first_token;
-    if (is_forced) forced_ = forced_tokens(pass);
-    const TopTokens& top = is_forced ? forced_ : best_tokens(pass);
+    const TopTokens forced = is_forced ? forced_tokens(pass) : TopTokens();
+    const TopTokens& top = is_forced ? forced : best_tokens(pass);
     is_first_step_ = false;
     int64_t rows = 0;  // the largest number of live hypotheses of a sentence
     for (size_t i = 0; i < active_.size(); ++i) {
@@ -192,7 +192,6 @@ class Batch {
   std::vector<std::vector<size_t>> deferred_;
   std::vector<std::vector<int32_t>> first_;  // of every sequence, with no_repeat_ngram
   // Of a step, kept so that the next one allocates nothing.
-  TopTokens forced_;
   TopTokensScan scan_;
   std::vector<size_t> sequences_;  // of the rows
   std::vector<size_t> remaining_;
